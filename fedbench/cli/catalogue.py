@@ -126,11 +126,13 @@ def citation(doc: str) -> str:
     return " ".join(sources).rstrip(";.")
 
 
-def _hooks(cls: type) -> list[str]:
+def _hooks(cls: Any) -> list[str]:
     from fedbench.core.part import Part
 
     hooks = [k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")]
-    return [k for k in hooks if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
+    own = [k for k in hooks if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
+    declared = {"server": cls.keeps, "send": cls.sends}
+    return [k for k in hooks if k in own or declared.get(k)]
 
 
 def _cost(parts: list[Any]) -> Row:

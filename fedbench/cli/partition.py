@@ -123,7 +123,7 @@ class Preview:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
         from fedbench.data import skew
 
-        sizes = _range(skew.client_sizes(self.counts))
+        sizes = _range(self.counts.sum(axis=1))
         effective = float(skew.effective_classes(self.counts).mean())
         return {
             **self.spec.model_dump(include={"dataset", "partition", "clients", "validation"}),
@@ -133,7 +133,7 @@ class Preview:
             "unused": self.unused,
             "shared": self.shared,
             "sizes": sizes | {"spread": skew.size_spread(self.counts)},
-            "classes": _range(skew.classes_held(self.counts)) | {"effective": effective},
+            "classes": _range((self.counts > 0).sum(axis=1)) | {"effective": effective},
             "skew": {
                 "to_all": skew.label_skew(self.counts),
                 "pairwise": skew.pairwise_skew(self.counts),

@@ -61,21 +61,3 @@ def count_of_models(M: int, t: int, from_start: bool) -> int:
     from_start: whether x_0, which no client has trained, counts as one.
     """
     return min(M, max(t + from_start, 1))
-
-
-def adaptive_state(w: Tensor, v0: float | None, tau: float) -> dict[str, Tensor]:
-    """The state of `adaptive_step` before round 0: m = 0, and v = v0, or τ² without one."""
-    return {"m": torch.zeros_like(w), "v": torch.full_like(w, tau**2 if v0 is None else v0)}
-
-
-def adaptive_step(
-    d: Tensor, v: Tensor, mine: dict[str, Tensor], rates: tuple[float, float, float]
-) -> Tensor:
-    """The step η_g m/(√v + τ) with m ← β1 m + (1−β1) d.
-
-    rates: (β1, η_g, τ). The new m and v are written into `mine`.
-    """
-    beta1, eta_g, tau = rates
-    m = beta1 * mine["m"] + (1 - beta1) * d
-    mine.update(m=m, v=v)
-    return eta_g * m / (v.sqrt() + tau)

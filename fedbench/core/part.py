@@ -91,6 +91,8 @@ class Part(Checked):
     excludes: ClassVar[dict[str, str]] = {}  # parts that it cannot be combined with, and why
     follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
     precedes: ClassVar[dict[str, str]] = {}  # parts that must be listed after it, and why
+    keeps: ClassVar[str] = ""  # a vector of the server's in `r.state`, which begins at 0
+    sends: ClassVar[bool] = False  # whether the cohort gets all that the server keeps for it
     decides: ClassVar[tuple[str, ...]] = ()  # decisions that no other part of the method may make
     shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
@@ -120,7 +122,7 @@ class Part(Checked):
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """The part's state on the server before round 0."""
-        return {}
+        return {self.keeps: torch.zeros_like(w)} if self.keeps else {}
 
     def client(self, w: Tensor, fed: Federation) -> State:
         """The part's state on a client before the client's first turn; `w` is x_0."""
@@ -136,7 +138,7 @@ class Part(Checked):
 
     def send(self, r: Round) -> State:
         """The part's message to the cohort as a round starts; clients read it in `t.msg`."""
-        return {}
+        return dict(r.state) if self.sends else {}
 
     def draw(self, rng: torch.Generator, t: Turn) -> State:
         """The part's random numbers for one turn, which other hooks read in `t.drawn`."""

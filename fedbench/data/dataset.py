@@ -9,19 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.errors import FedbenchError
-from fedbench.data.checks import (
-    channels_last,
-    check_features,
-    check_groups,
-    check_labels,
-    check_normalisation,
-    check_tokens,
-    seems_channels_first,
-)
+from fedbench.base.errors import FedbenchError, at
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+_PIXELS = ("uint8", "float32", "float64")
+_REALS = ("float32", "float64")
+_DEEPEST = 4  # channels of pictures: grey, grey with alpha, colour, colour with alpha
 _CHUNK = 4096  # samples copied at a time, where an array is not contiguous in memory
 
 
@@ -94,26 +88,8 @@ class Dataset:
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
-        where = f"{self.name} ({file})" if file else self.name
-        if type(self.classes) is not int or self.classes < 0:
-            raise FedbenchError(
-                f"{where}: classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
-            )
-        subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
-        for subset in subsets:
-            self._check(where, subset)
-        doubtful = seems_channels_first(self.x_train.shape)  # what is there now
-        object.__setattr__(self, "channels", "last" if doubtful else None)
-        for subset in subsets[1:]:
-            self._check_train_against(where, subset)
-        if self.columns and len(self.columns) != self.shape[0]:
-            raise FedbenchError(
-                f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
-            )
-        check_groups(where, "groups", self.groups, len(self.y_train))
-        check_groups(where, "groups_test", self.groups_test, len(self.y_test))
-        if self.normalisation is not None:
-            check_normalisation(where, *self.normalisation, channels=self.shape[0])
+        with at(f"{self.name} ({file})" if file else self.name):
+            self._check()
 
     def __repr__(self) -> str:
         """One line: the name, how many samples of what, and the classes."""
@@ -155,39 +131,158 @@ class Dataset:
                 digest.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
         return digest.hexdigest()
 
-    def _check(self, where: str, subset: str) -> None:
-        x, y = (_native(getattr(self, f"{name}_{subset}")) for name in "xy")
-        x = channels_last(where, f"x_{subset}", x, self.channels)
+    def _check(self) -> None:
+        if type(self.classes) is not int or self.classes < 0:
+            raise FedbenchError(
+                f"classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
+            )
+        subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
+        for subset in subsets:
+            self._check_samples(f"x_{subset}", f"y_{subset}")
+        doubtful = _seems_channels_first(self.x_train.shape)  # what is there now
+        object.__setattr__(self, "channels", "last" if doubtful else None)
+        train, columns = self.x_train, len(self.columns)
+        for name in (f"x_{subset}" for subset in subsets[1:]):
+            x = getattr(self, name)
+            if x.shape[1:] != train.shape[1:]:
+                said = f"{name} has samples of shape {x.shape[1:]}; they must be {train.shape[1:]}"
+                raise FedbenchError(f"{said} as in x_train")
+            if x.dtype != train.dtype:
+                raise FedbenchError(
+                    f"{name} has dtype {x.dtype}; it must be {train.dtype} as in x_train"
+                )
+        if columns and columns != self.shape[0]:
+            raise FedbenchError(f"{columns} columns are named; x_train has {self.shape[0]}")
+        _check_groups("groups", self.groups, len(self.y_train))
+        _check_groups("groups_test", self.groups_test, len(self.y_test))
+        if self.normalisation is not None:
+            _check_normalisation(self.normalisation, self.shape[0])
+
+    def _check_samples(self, x_name: str, y_name: str) -> None:
+        """Check samples and their labels, and keep them in the types that all code expects."""
+        x, y = (_native(name, getattr(self, name)) for name in (x_name, y_name))
+        x = _channels_last(x_name, x, self.channels)
         if self.vocabulary:
-            check_tokens(where, f"x_{subset}", x, self.vocabulary)
+            _check_tokens(x_name, x, self.vocabulary)
+            x = x.astype(np.int64, copy=False)
         else:
-            check_features(where, f"x_{subset}", x)
-        check_labels(where, f"y_{subset}", y, self.classes)
+            _check_features(x_name, x)
+        _check_labels(y_name, y, self.classes)
         if len(x) != len(y):
             raise FedbenchError(
-                f"{where}: x_{subset} has {len(x)} samples and y_{subset} {len(y)} labels; "
+                f"{x_name} has {len(x)} samples and {y_name} {len(y)} labels; "
                 "each sample needs one label"
             )
-        x = x.astype(np.int64, copy=False) if self.vocabulary else x
         y = y.astype(np.int64, copy=False) if self.classes else y
-        object.__setattr__(self, f"x_{subset}", x)
-        object.__setattr__(self, f"y_{subset}", y)
-
-    def _check_train_against(self, where: str, subset: str) -> None:
-        train, other = self.x_train, getattr(self, f"x_{subset}")
-        for what, found, wanted in (
-            ("samples of shape {}; they", other.shape[1:], train.shape[1:]),
-            ("dtype {}; it", other.dtype, train.dtype),
-        ):
-            if found != wanted:
-                said = what.format(found)
-                raise FedbenchError(
-                    f"{where}: x_{subset} has {said} must be {wanted} as in x_train"
-                )
+        object.__setattr__(self, x_name, x)
+        object.__setattr__(self, y_name, y)
 
 
-def _native(array: Any) -> Any:
+def _native(name: str, value: Any) -> Any:
     """An array in the byte order of this machine, the only one that PyTorch takes."""
-    if not isinstance(array, np.ndarray):
-        return array  # which the checks refuse
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not isinstance(value, np.ndarray):
+        raise FedbenchError(f"{name} is a {type(value).__name__}; it must be a NumPy array")
+    if value.size == 0:
+        raise FedbenchError(
+            f"{name} has shape {value.shape} and is empty; it needs at least one sample"
+        )
+    return value.astype(value.dtype.newbyteorder("="), copy=False)
+
+
+def _channels_last(name: str, x: Any, channels: str | None) -> Any:
+    """Images (N, H, W, C), whose order `channels` names; refuses an order that nobody may mean."""
+    if channels not in ("first", "last", None):
+        raise FedbenchError(f"channels = {channels!r} is not allowed; it must be 'first' or 'last'")
+    shape: tuple[int, ...] = x.shape
+    doubtful = _seems_channels_first(shape)
+    if doubtful and not channels:
+        raise FedbenchError(
+            f"{name} has shape {shape}; in the order (N, H, W, C) that is images of "
+            f"{shape[1]} × {shape[2]} pixels with {shape[3]} channels; if the order is "
+            "(N, C, H, W), say `channels: first`, else `channels: last`"
+        )
+    backwards = _seems_channels_first((*shape[:1], *shape[:0:-1]))
+    fits = {"first": len(shape) == 4 and not backwards, "last": doubtful}
+    if channels and not fits[channels]:
+        raise FedbenchError(
+            f"channels = {channels!r} is not needed, for {name} has shape {shape}; leave it out"
+        )
+    return np.moveaxis(x, 1, -1) if channels == "first" else x
+
+
+def _seems_channels_first(shape: tuple[int, ...]) -> bool:
+    """Whether images of this shape, read as (N, H, W, C), would be such as there are none."""
+    if len(shape) != 4:
+        return False
+    _, high, wide, deep = shape
+    return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
+
+
+def _check_features(name: str, x: Any) -> None:
+    if x.dtype.name not in _PIXELS:
+        raise FedbenchError(f"{name} has dtype {x.dtype}; it must be one of {', '.join(_PIXELS)}")
+    if x.ndim not in (2, 3, 4):
+        raise FedbenchError(
+            f"{name} has shape {x.shape}; it must be (N, features), (N, H, W) or "
+            "(N, H, W, channels)"
+        )
+    _check_finite(name, x)
+
+
+def _check_finite(name: str, value: Any) -> None:
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        first = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
+        raise FedbenchError(f"{name} has {value[first]} at {first}; every value must be finite")
+
+
+def _check_tokens(name: str, x: Any, vocabulary: int) -> None:
+    if x.ndim != 2 or x.dtype.kind not in "iu":
+        raise FedbenchError(
+            f"{name} is {x.dtype} of shape {x.shape}; token ids must be integers (N, tokens)"
+        )
+    if len(outside := np.argwhere((x < 0) | (x >= vocabulary))):
+        place = tuple(int(i) for i in outside[0])
+        raise FedbenchError(
+            f"{name} has token {x[place]} at {place}; token ids must be 0…{vocabulary - 1}"
+        )
+
+
+def _check_labels(name: str, y: Any, classes: int) -> None:
+    if y.ndim != 1:
+        raise FedbenchError(f"{name} has shape {y.shape}; it must be (N,)")
+    if classes == 0:
+        if y.dtype.name not in _REALS:
+            allowed = ", ".join(_REALS)
+            raise FedbenchError(
+                f"{name} has dtype {y.dtype}; without classes it must be one of {allowed}"
+            )
+        _check_finite(name, y)
+        return
+    if y.dtype.kind not in "iu":
+        raise FedbenchError(
+            f"{name} has dtype {y.dtype}; labels of {classes} classes must be integers"
+        )
+    if len(outside := np.flatnonzero((y < 0) | (y >= classes))):
+        raise FedbenchError(
+            f"{name} has label {y[outside[0]]} at position {outside[0]}; "
+            f"labels must be 0…{classes - 1}"
+        )
+
+
+def _check_groups(name: str, groups: Any, samples: int) -> None:
+    if groups is None:
+        return
+    whole = isinstance(groups, np.ndarray) and groups.dtype.kind in "iu"
+    if not whole or groups.shape != (samples,) or (groups < 0).any():
+        raise FedbenchError(f"{name} must be {samples} whole numbers ≥ 0, one per sample")
+
+
+def _check_normalisation(usual: Normalisation, channels: int) -> None:
+    for name, values in usual._asdict().items():
+        if len(values) != channels or not np.isfinite(values).all():
+            raise FedbenchError(
+                f"normalisation {name} = {values} is not allowed; "
+                f"it must be {channels} finite numbers, one per channel"
+            )
+    if min(usual.std) <= 0:
+        raise FedbenchError(f"normalisation std = {usual.std} is not allowed; it must be > 0")

@@ -1,7 +1,4 @@
-"""Fetches a published file once and compares it with a checksum given in the code.
-
-Addresses are https, and the checksum is a sha256, since md5 can be forged.
-"""
+"""Fetches a published file once, over https, and compares it with a sha256 given in the code."""
 
 import shutil
 import tempfile

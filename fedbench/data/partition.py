@@ -1,24 +1,17 @@
 """The base of partitions: a rule takes training labels and gives each client its samples."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from fedbench.base.checks import Checked, names_of, with_named
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
-# Beyond these limits a draw in floating point is a single class, or the uniform distribution.
-Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
-ATTEMPTS = 1000
-_PATIENCE = 5000  # draws
 _PLACES = "; `split` gives places in `labels`, not rows of the whole training set"
-EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 
 
 @dataclass(frozen=True)
@@ -92,10 +85,7 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
 
 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
-    """The numbers of the samples of each class, shuffled, and how many they are.
-
-    Classes without samples are left out.
-    """
+    """The shuffled numbers of the samples of each class that has some, and how many they are."""
     if labels.dtype.kind not in "iu":
         raise FedbenchError(
             f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
@@ -110,51 +100,3 @@ def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices
     pieces = [np.split(group, ends[:, c]) for c, group in enumerate(groups)]
     *parts, rest = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
     return parts, rest
-
-
-def capped(
-    alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw how many samples of each class each client gets: (clients, classes), all samples used.
-
-    Each class is divided by proportions Dir(α·1_K), in which clients that hold n/K samples or more
-    get nothing (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020). Where nobody would
-    get anything, all counts are −1, which makes `redraw` draw again.
-    """
-    counts = np.zeros((clients, len(sizes)), dtype=np.int64)
-    for c, n_c in enumerate(sizes):
-        p = rng.dirichlet(np.full(clients, alpha))
-        p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full
-            return np.full_like(counts, -1)
-        ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
-        ends[-1] = n_c
-        counts[:, c] = np.diff(ends, prepend=0)
-    return counts
-
-
-def redraw(
-    draw: Callable[[], NDArray[np.int64]],
-    least: int,
-    rule: Partition,
-    attempts: int = ATTEMPTS,
-    remedy: str = "",
-) -> NDArray[np.int64]:
-    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do.
-
-    It gives up before the last attempt where that is hopeless: where fewer than one of 5,000 draws
-    gave all clients but one enough, one in some 200,000 gives it to all.
-    """
-    near = 0
-    for attempt in range(1, attempts + 1):
-        counts = draw()
-        poor = np.count_nonzero(counts.sum(axis=1) < least)
-        if not poor:
-            return counts
-        near += poor == 1
-        if near < attempt // _PATIENCE:
-            break
-    raise FedbenchError(
-        f"{rule}: none of {attempt:,} draws gave each of {len(counts)} clients {least:,} or more "
-        f"samples; use fewer clients, more samples, a larger concentration{remedy}"
-    )

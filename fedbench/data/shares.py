@@ -111,10 +111,9 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
 
 
 def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
-    """Each client's test rows, those of its users or sites; None if the data do not say whose.
+    """Each client's test rows, those of its users or sites, if there are any.
 
-    That is also so where two clients share a user. A client whose users have no test sample has no
-    row.
+    None if the data do not say whose samples are, or two clients share a user.
     """
     if data.groups is None or data.groups_test is None:
         return None

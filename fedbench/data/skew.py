@@ -14,25 +14,12 @@ def label_counts(
     labels: NDArray[np.int64], parts: Sequence[Indices], classes: int
 ) -> NDArray[np.int64]:
     """Count the samples of each class on each client: (clients, classes)."""
-    rows = [np.bincount(labels[part], minlength=classes) for part in parts]
-    return np.array(rows, dtype=np.int64)
-
-
-def client_sizes(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the samples of each client, (clients,)."""
-    sizes: NDArray[np.int64] = counts.sum(axis=1)
-    return sizes
-
-
-def classes_held(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the classes of which each client has a sample, (clients,)."""
-    held: NDArray[np.int64] = np.count_nonzero(counts, axis=1)
-    return held
+    return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
 
 
 def size_spread(counts: NDArray[np.int64]) -> float:
     """Divide the standard deviation of the clients' sizes by their mean: 0 if all are equal."""
-    sizes = client_sizes(counts)
+    sizes = counts.sum(axis=1)
     return float(sizes.std() / sizes.mean())
 
 

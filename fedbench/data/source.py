@@ -40,14 +40,11 @@ class Source(Checked, ABC):
 
 def data_folder(folder: Path | str | None = None) -> Path:
     """The folder given, else that of the variable FEDBENCH_DATA, else the user's cache folder."""
-    chosen = (
-        folder or os.environ.get("FEDBENCH_DATA") or user_cache_dir("fedbench", appauthor=False)
-    )
-    return Path(chosen).expanduser()
+    given = folder or os.environ.get("FEDBENCH_DATA")
+    return Path(given or user_cache_dir("fedbench", appauthor=False)).expanduser()
 
 
 def load_data(name: str, params: dict[str, Any], folder: Path | None) -> Dataset:
     """The data set of the source of that name; raises `FedbenchError` if it cannot be read."""
-    source = registry.build("dataset", name, params)
-    data: Dataset = source.load(data_folder(folder))
+    data: Dataset = registry.build("dataset", name, params).load(data_folder(folder))
     return data

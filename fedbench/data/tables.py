@@ -21,7 +21,13 @@ def is_table(data: Dataset) -> bool:
 
 def described(data: Dataset) -> dict[str, str]:
     """What each column that is used as a feature holds in the training rows, by its name."""
-    return dict(zip(_names(data), map(_words, data.x_train.T), strict=True))
+    words = {}
+    for name, values in zip(_names(data), data.x_train.T, strict=True):
+        different = np.unique(values)
+        whole = "whole numbers" if (different == np.rint(different)).all() else "numbers"
+        low, high = different[0], different[-1]
+        words[name] = f"{whole} from {low:g} to {high:g}, {len(different):,} different"
+    return words
 
 
 def suspicions(data: Dataset) -> Iterator[str]:
@@ -81,11 +87,3 @@ def tells(values: Column, labels: Column) -> bool:
 
 def _names(data: Dataset, kind: str = "column") -> tuple[str, ...]:
     return data.columns or tuple(f"{kind} {i}" for i in range(1, data.shape[0] + 1))
-
-
-def _words(values: Column) -> str:
-    """Such as 'whole numbers from 0 to 9, 10 different'."""
-    different = np.unique(values)
-    whole = "whole numbers" if (different == np.rint(different)).all() else "numbers"
-    low, high = different[0], different[-1]
-    return f"{whole} from {low:g} to {high:g}, {len(different):,} different"

@@ -1,20 +1,19 @@
 """Labelled texts: their files, their tokenizer, and the data set of token ids made of them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
 from fedbench.base import extras
-from fedbench.base.checks import Checked, Count
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists
-from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset
+from fedbench.data.source import Source
 
 Kind = Literal["auto", "pretrained", "words"]
 Length = Annotated[int, Ge(2)]  # tokens: [CLS] and at least one more
@@ -27,28 +26,59 @@ _FILES = ("tokenizer.json", "vocab.txt")  # the first of them that exists is rea
 Texts = Sequence[tuple[int, str]]  # label 0…classes−1 and text
 
 
-@dataclass(frozen=True)
-class Tokens(Checked):
-    """How texts become ids: `length` ids per text, cut or filled up with 0; the first is [CLS].
+class TextSet(Source):
+    """Labelled texts, which become `length` ids each, cut or filled up with 0; the first is [CLS].
 
-    `kind` 'pretrained' reads the tokenizer of distilbert-base-uncased from the data folder;
-    'words' builds a substitute from the `vocabulary` most frequent words of the training texts;
-    'auto' is 'pretrained' if its files are there, else 'words'.
+    The `tokenizer` 'pretrained' is that of distilbert-base-uncased in the data folder; 'words' is a
+    substitute of the `vocabulary` most frequent words of the training texts; 'auto' is 'pretrained'
+    if its files are there, else 'words'.
     """
 
-    length: Length = 128
-    vocabulary: Count = 20_000
-    kind: Kind = "auto"
+    CLASSES: ClassVar[int]
 
-    def tokenizer(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
+    length: int
+    vocabulary: int
+    tokenizer: Kind = "words"
+
+    @abstractmethod
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
+        """Training and test texts and, if there is one, the official validation set; the origin."""
+
+    def load(self, folder: Path) -> Dataset:
+        """The token ids of the texts, which are read from `folder` or made."""
+        (train, *others), origin = self.texts(folder)
+        name, labels = type(self).__name__.lower(), {label for label, _ in train}
+        if len(labels) != self.CLASSES:
+            raise FedbenchError(
+                f"{name} ({origin.get('file', 'made here')}): the training texts have "
+                f"{len(labels)} different labels; {name} has {self.CLASSES}"
+            )
+        tokenizer, tokenizer_name = self.tokenizer_of([text for _, text in train], folder)
+        arrays: dict[str, Any] = {}
+        for part, texts in zip(("train", "test", "held_out"), (train, *others), strict=False):
+            arrays[f"x_{part}"] = encode(tokenizer, [text for _, text in texts], self.length)
+            arrays[f"y_{part}"] = np.array([label for label, _ in texts], dtype=np.int64)
+        return Dataset(
+            name, classes=self.CLASSES, vocabulary=tokenizer.get_vocab_size(),
+            origin=origin | {"tokenizer": tokenizer_name}, **arrays,
+        )  # fmt: skip
+
+    def tokenizer_of(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
         """The tokenizer for these training texts, and its name.
 
-        Raises `FedbenchError` if the extra 'text' is not installed, or if `kind` is 'pretrained'
-        and its files are missing or broken.
+        Raises `FedbenchError` if the extra 'text' is not installed, or if `tokenizer` is
+        'pretrained' and its files are missing or broken.
         """
         extras.require("text", "a data set of texts")
-        if self.kind == "pretrained" or (self.kind == "auto" and tokenizer_file(folder)):
-            return pretrained_tokenizer(folder), "distilbert-base-uncased"
+        if self.tokenizer != "words":
+            files = (folder / NAME / name for name in _FILES)
+            if file := next(filter(exists, files), None):
+                return _pretrained(file), NAME
+        if self.tokenizer == "pretrained":
+            raise FedbenchError(
+                f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
+                "choose the tokenizer 'words'"
+            )
         substitute = word_level(texts, self.vocabulary)
         words = substitute.get_vocab_size() - len(SPECIAL)
         return substitute, f"substitute: word-level, {words} words"
@@ -87,20 +117,7 @@ def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int6
     return ids
 
 
-def tokenizer_file(folder: Path) -> Path | None:
-    """The file of the tokenizer in `<folder>/distilbert-base-uncased`; None if there is none."""
-    files = (folder / NAME / name for name in _FILES)
-    return next((file for file in files if exists(file)), None)
-
-
-def pretrained_tokenizer(folder: Path) -> Any:
-    """The pretrained tokenizer; raises `FedbenchError` if its file is missing or broken."""
-    file = tokenizer_file(folder)
-    if file is None:
-        raise FedbenchError(
-            f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
-            "choose the tokenizer 'words'"
-        )
+def _pretrained(file: Path) -> Any:
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     with failing(f"{file}: not a readable tokenizer", f"put {NAME}'s in its place"):
@@ -117,37 +134,10 @@ def pretrained_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def tokenised(
-    name: str,
-    parts: Sequence[Texts],
-    tokens: Tokens,
-    folder: Path,
-    classes: int,
-    origin: Mapping[str, str],
-) -> Dataset:
-    """Labelled texts as a data set of token ids, whose origin names the tokenizer.
-
-    parts: training and test texts and, where there is one, the official validation set.
-    """
-    where = f"{name} ({origin.get('file', 'made here')}): the training texts have"
-    check_all_classes(where, {label for label, _ in parts[0]}, name, classes)
-    tokenizer, tokenizer_name = tokens.tokenizer([text for _, text in parts[0]], folder)
-    x = [encode(tokenizer, [text for _, text in part], tokens.length) for part in parts]
-    y = [np.array([label for label, _ in part], dtype=np.int64) for part in parts]
-    return Dataset(
-        name, x[0], y[0], x[1], y[1],
-        classes=classes,
-        origin={**origin, "tokenizer": tokenizer_name},
-        vocabulary=tokenizer.get_vocab_size(),
-        x_held_out=x[2] if len(parts) > 2 else None,
-        y_held_out=y[2] if len(parts) > 2 else None,
-    )  # fmt: skip
-
-
-def read_text(file: Path, where: str) -> str:
+def read_text(file: Path) -> str:
     """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
-    with failing(f"{where}: the file is not readable UTF-8 text", "put a sound one in its place"):
+    with failing("the file is not readable UTF-8 text", "put a sound one in its place"):
         text = file.read_bytes().decode("utf-8")  # read_text would change line ends
     if not text.strip():
-        raise FedbenchError(f"{where}: the file is empty; it needs at least one labelled text")
+        raise FedbenchError("the file is empty; it needs at least one labelled text")
     return text

@@ -40,8 +40,9 @@ class ASD(Part):
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """The loss so far + λ Σ_j α_j D_j, with D_j the divergence of sample j."""
         teacher, student = b.ref[0], b.logits
+        alpha = self.log_alpha(teacher, t.labels[b.y] / t.n).softmax(0)  # equations 9 to 12
         divergence = self._divergence(teacher / self.tau, student / self.tau, b.y)
-        return value + self.lam * (self._alpha(teacher, b, t) * divergence).sum()
+        return value + self.lam * (alpha * divergence).sum()
 
     def log_alpha(self, teacher: Tensor, p: Tensor) -> Tensor:
         """Log α̂ = −H − log p (B,) of the teacher's logits and labels' shares p (equation 10)."""
@@ -54,18 +55,13 @@ class ASD(Part):
         """The teacher's forward pass."""
         return Cost(forward=1, teachers=1)
 
-    def _alpha(self, teacher: Tensor, b: Batch, t: Turn) -> Tensor:
-        """α (B,), equations 9 to 12: the softmax of log α̂ over the samples of the batch."""
-        return self.log_alpha(teacher, t.labels[b.y] / t.n).softmax(0)
-
     def _divergence(self, g: Tensor, z: Tensor, y: Tensor) -> Tensor:
         """D (B,) between the teacher's logits g and the student's z, both divided by τ."""
         if self.divergence == "reverse":
             return ops.kl(z, g)
         if self.divergence == "js":
-            middle = torch.logaddexp(
-                g.log_softmax(-1), z.log_softmax(-1)
-            )  # log 2M; `kl` normalises it to M
+            # log 2M; `kl` normalises it to M
+            middle = torch.logaddexp(g.log_softmax(-1), z.log_softmax(-1))
             return (ops.kl(g, middle) + ops.kl(z, middle)) / 2
         if self.divergence == "ntd" and self.literal:
             a, b = g.log_softmax(-1), z.log_softmax(-1)

@@ -23,13 +23,9 @@ class Ditto(Part):
     """
 
     OWN: ClassVar[str] = "own"
+    sequential = "each client's own model takes gradients of its own"
 
     lam: NonNegative = 1.0  # λ; 0 trains each client alone
-
-    @property
-    def sequential(self) -> str:
-        """Its own gradients are not taken together with other clients'."""
-        return "each client's own model takes gradients of its own"
 
     def client(self, w: Tensor, fed: Federation) -> State:
         """At first v_i is x_0."""

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, NonNegative
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn
+from fedbench.core.round import Gradient, Round, Turn
 
 
 @dataclass(frozen=True)
@@ -21,6 +20,7 @@ class FedACG(Part):
     algorithm 1.
     """
 
+    keeps: ClassVar[str] = "m"  # the momentum; m_0 = 0, hence z_0 = x_0
     MODELS: ClassVar[tuple[str, ...]] = ("model",)
 
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
@@ -31,10 +31,6 @@ class FedACG(Part):
 
     lam: BelowOne = 0.85  # 0 with β = 0 is FedAvg
     beta: NonNegative = 0.001  # strength of the pull towards z_t, as released; 0 is none
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at m_0 = 0, hence z_0 = x_0."""
-        return {"m": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient of loss + (β/2)‖y − z_t‖²."""

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn
+from fedbench.core.round import Gradient, Round, Turn
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,8 @@ class FedADC(Part):
     the H steps add β_l m_t to D_i / η_t with any local optimiser, so that H is not ‖a_i‖₁ here.
     """
 
+    keeps: ClassVar[str] = "m"  # the momentum
+    sends: ClassVar[bool] = True
     excludes: ClassVar = {"fedadcdouble": "that is the same method with a second, local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
@@ -32,14 +33,6 @@ class FedADC(Part):
     beta_g: BelowOne | None = None  # discount of the server
     divisor: Count | None = None  # H in m̄; null: the client's H_i (Table I says H ≅ 10)
     decay_at: Literal["half", "whole"] = "half"  # red's weight decay: of y½ or of y
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at m_0 = 0."""
-        return {"m": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send m_t."""
-        return dict(r.state)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient at y½ (red) or at y (blue)."""
@@ -65,13 +58,9 @@ class FedADC(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector; 'red' computes y½ before each gradient."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=2 if self.variant == "red" else 1,
-            ops_server=2,
-            ops_maintain=1,
-        )
+            down=size.d, server_memory=size.d, ops_begin=1,
+            ops_step=2 if self.variant == "red" else 1, ops_server=2, ops_maintain=1,
+        )  # fmt: skip
 
     def _discounts(self) -> tuple[float, float]:
         """(β_l, β_g)."""

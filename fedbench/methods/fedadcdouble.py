@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State, Turn
+from fedbench.core.round import Round, Turn
 
 
 @dataclass(frozen=True)
@@ -20,24 +19,17 @@ class FedADCDouble(Part):
     algorithm 4.
     """
 
+    keeps: ClassVar[str] = "m"  # the momentum
+    sends: ClassVar[bool] = True
     excludes: ClassVar = {"fedadc": "that is the same method without the local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
     own_momentum: ClassVar[bool] = True
 
     beta: BelowOne = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
-    phi: BelowOne = (
-        0.5  # not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
-    )
+    # Not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
+    phi: BelowOne = 0.5
     alpha: Positive = 1.0  # factor of the server's step
     divisor: Count | None = None  # H in m̄; null: the client's H_i
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at m_0 = 0."""
-        return {"m": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send m_t."""
-        return dict(r.state)
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """m̄ + u; the first u is the gradient itself."""
@@ -53,10 +45,5 @@ class FedADCDouble(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=3,
-            ops_server=1,
-            ops_maintain=1,
+            down=size.d, server_memory=size.d, ops_begin=1, ops_step=3, ops_server=1, ops_maintain=1
         )

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import Positive, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round import Gradient, Round, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -21,24 +20,14 @@ class FedCM(Part):
     local momentum is one of the directions α g + (1−α) Δ_t.
     """
 
+    keeps: ClassVar[str] = "delta"  # the global direction Δ
+    sends: ClassVar[bool] = True
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
+    needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg
     gamma_s: Positive = 1.0  # factor of the server's step
-
-    @property
-    def needs_sgd(self) -> str:
-        """Δ is made of the updates."""
-        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The global direction starts at Δ_0 = 0."""
-        return {"delta": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send Δ_t."""
-        return dict(r.state)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """α g + (1−α) Δ_t."""
@@ -52,10 +41,6 @@ class FedCM(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=2,
-            ops_receive=1,
+            down=size.d, server_memory=size.d, ops_begin=1, ops_step=2, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip

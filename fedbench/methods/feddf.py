@@ -40,7 +40,9 @@ class FedDF(Part):
         """x_t minus the student, whose training starts from x_t − d."""
         if not self.N:
             return d
-        u, statistics = r.proxy(), _stacked(r)
+        u = r.proxy()
+        # the clients' norm buffers, stacked along a first dimension of length m
+        statistics = {k: torch.stack([each[k] for each in r.statistics]) for k in r.buffers}
         teacher = _mean_logits(r, statistics, u)
         # Deviation: the student's norm layers have the clients' mean statistics, which stay fixed.
         buffers = {k: torch.tensordot(r.p, v.to(r.p), 1) for k, v in statistics.items()}
@@ -62,11 +64,6 @@ class FedDF(Part):
         if self.schedule == "constant":
             return [self.eta] * self.N
         return [self.eta * (1 + math.cos(math.pi * k / self.N)) / 2 for k in range(self.N)]
-
-
-def _stacked(r: Round) -> Buffers:
-    """The clients' norm buffers, stacked along a first dimension of length m."""
-    return {k: torch.stack([buffers[k] for buffers in r.statistics]) for k in r.buffers}
 
 
 def _mean_logits(r: Round, statistics: Buffers, u: Tensor) -> Tensor:

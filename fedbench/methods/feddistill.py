@@ -45,11 +45,7 @@ class FedDistill(Part):
     def client(self, w: Tensor, fed: Federation) -> State:
         """Per label the sum of logits and the number of samples; `when`: the last turn's round."""
         C = fed.classes
-        return {
-            "sums": w.new_zeros(C, C),
-            "counts": w.new_zeros(C),
-            "when": w.new_full((), -1),
-        }
+        return {"sums": w.new_zeros(C, C), "counts": w.new_zeros(C), "when": w.new_full((), -1)}
 
     def send(self, r: Round) -> State:
         """Send the sum of the tables, and per class how many clients have it."""
@@ -94,9 +90,7 @@ class FedDistill(Part):
         new = {name: torch.stack([up[name] for up in r.uploads]) for name in r.state}
         if self.average == "all_clients":
             rows = torch.as_tensor(r.clients, device=d.device)
-            r.state = {
-                name: value.index_copy(0, rows, new[name]) for name, value in r.state.items()
-            }
+            r.state = {k: v.index_copy(0, rows, new[k]) for k, v in r.state.items()}
             return d
         r.state = {name: value.sum(0) for name, value in new.items()}
         if self.average == "mean":
@@ -107,11 +101,9 @@ class FedDistill(Part):
         """A client is sent and uploads a table (C, C) and one number per class."""
         table = size.classes**2 + size.classes
         return Cost(
-            down=table,
-            up=table,
-            client_memory=table + 1,
+            down=table, up=table, client_memory=table + 1,
             server_memory=table * (size.K if self.average == "all_clients" else 1),
-        )
+        )  # fmt: skip
 
     def _target(self, t: Turn) -> tuple[Tensor, Tensor]:
         """T_i (C, C), and which of its rows have logits (C,)."""

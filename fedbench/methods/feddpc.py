@@ -68,7 +68,15 @@ class FedDPC(Part):
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
         if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
             return residual
-        return self._scaled(delta, residual, r.lr)
+        update_norm, residual_norm = dot(delta, delta).sqrt(), dot(residual, residual).sqrt()
+        length = {
+            "add": self.lam * residual_norm + update_norm,
+            "mult": residual_norm + self.lam * update_norm,
+            "ratio": update_norm * residual_norm / (residual_norm + self.lam * r.lr),
+            "gain": self.lam * update_norm,
+        }[self.scaling]
+        collinear = residual_norm <= _COLLINEAR[delta.dtype] * update_norm  # r is rounding
+        return torch.where(collinear, 0, residual / residual_norm * length)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """κ d; d becomes the next round's P, whose length does not matter."""
@@ -88,15 +96,3 @@ class FedDPC(Part):
             ops_server=2,  # P·P, and the step
             ops_maintain=1,
         )
-
-    def _scaled(self, delta: Tensor, residual: Tensor, lr: float) -> Tensor:
-        """The vector s r; 0 for an update along P, where r is rounding."""
-        update_norm, residual_norm = dot(delta, delta).sqrt(), dot(residual, residual).sqrt()
-        length = {
-            "add": self.lam * residual_norm + update_norm,
-            "mult": residual_norm + self.lam * update_norm,
-            "ratio": update_norm * residual_norm / (residual_norm + self.lam * lr),
-            "gain": self.lam * update_norm,
-        }[self.scaling]
-        collinear = residual_norm <= _COLLINEAR[delta.dtype] * update_norm
-        return torch.where(collinear, 0, residual / residual_norm * length)

@@ -21,6 +21,7 @@ class FedDyn(Part):
     that the local steps approach, with whatever optimiser and in however many of them.
     """
 
+    keeps: ClassVar[str] = "u"  # the mean ū
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
@@ -32,10 +33,6 @@ class FedDyn(Part):
     by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α
     # decay: α y is added after clipping, as in the released code
     pull: Literal["gradient", "decay"] = "gradient"
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The mean starts at ū = 0."""
-        return {"u": torch.zeros_like(w)}
 
     def client(self, w: Tensor, fed: Federation) -> State:
         """The client's vector starts at u_i = 0."""
@@ -67,14 +64,9 @@ class FedDyn(Part):
     def cost(self, size: Sizes) -> Cost:
         """Each client stores one vector, and so does the server."""
         return Cost(
-            client_memory=size.d,
-            server_memory=size.d,
-            ops_step=3,
-            ops_end=1,
-            ops_receive=1,
-            ops_server=1,
-            ops_maintain=1,
-        )
+            client_memory=size.d, server_memory=size.d, ops_step=3, ops_end=1, ops_receive=1,
+            ops_server=1, ops_maintain=1,
+        )  # fmt: skip
 
     def _alpha(self, t: Turn) -> float | Tensor:
         """α_i."""

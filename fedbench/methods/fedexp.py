@@ -25,9 +25,7 @@ class FedExP(Part):
     excludes: ClassVar[dict[str, str]] = {
         "fedvarp": "FedVARP's step is not the mean of the updates that it receives"
     }
-    follows: ClassVar[dict[str, str]] = {
-        "fednova": "FedNova rescales the updates, whose lengths FedExP compares"
-    }
+    follows: ClassVar = {"fednova": "FedNova rescales the updates, whose lengths FedExP compares"}
 
     eps: NonNegative = 1e-3  # FedAvg only in the limit of infinity
     times_cohort: bool = False  # the authors' code: |S| ε in place of ε
@@ -45,14 +43,12 @@ class FedExP(Part):
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g D̄, with η_g = 1 where ‖D̄‖² + ε is 0."""
-        denominator = 2 * (dot(d, d) + self._eps(r))
+        eps = self.eps * (len(r.clients) if self.times_cohort else 1)
+        eps = eps * (r.lr / r.fed.lr) ** 2 if self.decayed else eps
+        denominator = 2 * (dot(d, d) + eps)
         ratio = torch.where(denominator > 0, r.state["squares"] / denominator, 1)
         return ratio.clamp(min=1) * d
 
     def cost(self, size: Sizes) -> Cost:
         """‖D_i‖² per client, ‖D̄‖² and the scaling; the sum is one number."""
         return Cost(server_memory=1, ops_receive=1, ops_server=2)
-
-    def _eps(self, r: Round) -> float:
-        eps = self.eps * (len(r.clients) if self.times_cohort else 1)
-        return eps * (r.lr / r.fed.lr) ** 2 if self.decayed else eps

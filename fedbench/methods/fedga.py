@@ -45,10 +45,5 @@ class FedGA(Part):
         """A client is sent and uploads one more vector, and passes over its data once more."""
         extra = 1 / size.epochs
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=extra,
-            backward=extra,
-            ops_begin=2,
-            ops_receive=1,
+            down=size.d, up=size.d, forward=extra, backward=extra, ops_begin=2, ops_receive=1
         )

@@ -21,29 +21,19 @@ class FedGAOneTrip(Part):
     FedGA under "previous local states" and prints the same seconds per round for it as for FedProx.
     """
 
+    keeps: ClassVar[str] = "g"  # the mean ḡ
+    sends: ClassVar[bool] = True
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
+    needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg
     in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η
     with_offset: bool = False  # measure D_i from x_t: the server then needs no g_i
 
-    @property
-    def needs_sgd(self) -> str:
-        """Gradients are those that the last update shows."""
-        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The mean starts at ḡ = 0."""
-        return {"g": torch.zeros_like(w)}
-
     def client(self, w: Tensor, fed: Federation) -> State:
         """There is no g_i yet; `known` becomes 1 when there is."""
         return {"g": torch.zeros_like(w), "known": w.new_zeros(())}
-
-    def send(self, r: Round) -> State:
-        """Send ḡ."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """x_t − β (ḡ − g_i)."""
@@ -71,15 +61,10 @@ class FedGAOneTrip(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent ḡ and uploads g_i, unless the server can compute ḡ itself."""
         return Cost(
-            down=size.d,
-            up=0 if self.with_offset else size.d,
-            client_memory=size.d + 1,
-            server_memory=size.d,
-            ops_begin=2,
-            ops_end=1 if self.with_offset else 2,
-            ops_receive=1,
+            down=size.d, up=0 if self.with_offset else size.d, client_memory=size.d + 1,
+            server_memory=size.d, ops_begin=2, ops_end=1 if self.with_offset else 2, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip
 
     def _offset(self, t: Turn) -> Tensor:
         """β (ḡ − g_i); 0 for a client without an earlier turn."""

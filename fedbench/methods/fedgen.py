@@ -121,12 +121,9 @@ class FedGen(Part):
         weights = (self.noise + classes + 3) * hidden + (hidden + 1) * features
         head = (features + 1) * classes / size.d  # by weights, the head's share of a pass
         return Cost(
-            down=weights + 2 * hidden + classes * (self.labels == "pooled"),
-            up=classes,
-            forward=head,
-            backward=head,
-            server_memory=3 * weights + 2 * hidden + classes,
-        )
+            down=weights + 2 * hidden + classes * (self.labels == "pooled"), up=classes,
+            forward=head, backward=head, server_memory=3 * weights + 2 * hidden + classes,
+        )  # fmt: skip
 
     def _now(self, first: float, t: Turn) -> float:
         """The value of a_t or b_t in this round, from that of the first round."""

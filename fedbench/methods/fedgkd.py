@@ -58,10 +58,6 @@ class FedGKD(Part):
         if self.M == 1:
             return Cost(forward=1, teachers=1)
         return Cost(
-            down=size.d,
-            forward=1,
-            teachers=1,
-            server_memory=self.M * size.d,
-            ops_server=self.M,
+            down=size.d, forward=1, teachers=1, server_memory=self.M * size.d, ops_server=self.M,
             ops_maintain=1,
-        )
+        )  # fmt: skip

@@ -46,7 +46,12 @@ class FedGKDVote(Part):
         L = r.validate(Model(r.w, r.buffers)).to(r.w)
         r.state = ops.with_newest(r.state, pack(Model(r.w, r.buffers), "w") | {"L": L})
         models = unpack({k: v for k, v in r.state.items() if v.is_floating_point()}, "w")
-        message = {"gamma": self._votes(r.state["L"], r.round)}
+        n = ops.count_of_models(self.M, r.round, self.buffer_from == "start")
+        L = r.state["L"]
+        votes = (-L[:n] * (self.M if self.b == "nominal" else n)).softmax(0)
+        gamma = torch.cat([self.lam * votes, L.new_zeros(self.M - n)])  # 0: there is no model yet
+        untrained = r.round == 0 and self.buffer_from == "first_aggregate"
+        message = {"gamma": torch.zeros_like(L) if untrained else gamma}
         for m in range(1, self.M):
             old = Model(models.w[m], {k: v[m] for k, v in models.buffers.items()})
             message |= pack(old, str(m))
@@ -62,17 +67,6 @@ class FedGKDVote(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent M − 1 more models and has M teachers; the server stores M models."""
         return Cost(
-            down=(self.M - 1) * size.d + self.M,
-            forward=self.M,
-            teachers=self.M,
-            server_memory=self.M * (size.d + 1),
-            ops_maintain=1,
-        )
-
-    def _votes(self, L: Tensor, t: int) -> Tensor:
-        """The factors γ_m/2 (M,); 0 for places of the buffer without a model."""
-        n = ops.count_of_models(self.M, t, self.buffer_from == "start")
-        if t == 0 and self.buffer_from == "first_aggregate":
-            return torch.zeros_like(L)
-        votes = (-L[:n] * (self.M if self.b == "nominal" else n)).softmax(0)
-        return torch.cat([self.lam * votes, L.new_zeros(self.M - n)])
+            down=(self.M - 1) * size.d + self.M, forward=self.M, teachers=self.M,
+            server_memory=self.M * (size.d + 1), ops_maintain=1,
+        )  # fmt: skip

@@ -22,13 +22,9 @@ class FedNova(Part):
 
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     repeats: ClassVar[dict[str, str]] = {"rho": "momentum"}
+    needs_sgd = "divides D_i by ‖a_i‖₁"
 
     rho: BelowOne | None = None  # null: the run's momentum; it can be no other
-
-    @property
-    def needs_sgd(self) -> str:
-        """An update is ‖a_i‖₁ times a direction."""
-        return "divides D_i by ‖a_i‖₁"
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """The update D_i τ/‖a_i‖₁."""

@@ -20,9 +20,7 @@ class FedSAM(Part):
     weight decay; the local step contains wd·y.
     """
 
-    excludes: ClassVar[dict[str, str]] = {
-        "fedspeed": "FedSpeed takes a step uphill itself; set its rho"
-    }
+    excludes: ClassVar = {"fedspeed": "FedSpeed takes a step uphill itself; set its rho"}
 
     rho: NonNegative = 0.1  # length of the step uphill, in model units; 0 is FedAvg
 

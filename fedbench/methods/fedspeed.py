@@ -78,13 +78,7 @@ class FedSpeed(Part):
         """Two forward and backward passes in place of one; each client stores one vector."""
         dual = self.rule == "feddyn"
         return Cost(
-            forward=1,
-            backward=1,
-            client_memory=size.d,
-            server_memory=size.d * dual,
-            ops_step=7,
-            ops_end=1 if dual else 2,
-            ops_receive=int(dual),
-            ops_server=int(dual),
+            forward=1, backward=1, client_memory=size.d, server_memory=size.d * dual, ops_step=7,
+            ops_end=1 if dual else 2, ops_receive=int(dual), ops_server=int(dual),
             ops_maintain=int(dual),
-        )
+        )  # fmt: skip

@@ -60,10 +60,7 @@ class FedVARP(Part):
         return (self.eta_g * r.lr * (r.p @ r.effective_steps) if self.normalise else self.eta_g) * v
 
     def cost(self, size: Sizes) -> Cost:
-        """The server stores K vectors and Ȳ twice; a client divides by η H.
-
-        The FedDPC paper counts that division.
-        """
+        """The server stores K vectors and Ȳ twice; a client divides by η H, as FedDPC counts."""
         return Cost(
             server_memory=(size.K + 2) * size.d,
             ops_end=1,

@@ -84,8 +84,6 @@ class MFL(Part):
         sent = size.d * (self.buffer in ("aggregated", "chained"))
         up = size.d * (self.buffer == "aggregated")
         return Cost(
-            down=sent,
-            up=up,
-            server_memory=sent,
+            down=sent, up=up, server_memory=sent,
             client_memory=size.d * (self.buffer == "client_stale"),
-        )
+        )  # fmt: skip

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn
+from fedbench.core.round import Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,12 @@ class MimeLite(Part):
     form for Adam has other statistics.
     """
 
+    keeps: ClassVar[str] = "s"  # the momentum
+    sends: ClassVar[bool] = True
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
     own_momentum: ClassVar[bool] = True
 
     beta: BelowOne = 0.9  # 0 is FedAvg
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at s_0 = 0."""
-        return {"s": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send s_t."""
-        return dict(r.state)
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """Compute ∇F_i(x_t), over all of the client's data; it is uploaded in `end`."""
@@ -57,12 +50,6 @@ class MimeLite(Part):
         """A client is sent and uploads one more vector, and passes over its data once more."""
         extra = 1 / size.epochs
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=extra,
-            backward=extra,
-            server_memory=size.d,
-            ops_step=2,
-            ops_receive=1,
-            ops_maintain=2,
-        )
+            down=size.d, up=size.d, forward=extra, backward=extra, server_memory=size.d, ops_step=2,
+            ops_receive=1, ops_maintain=2,
+        )  # fmt: skip

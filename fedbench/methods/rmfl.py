@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State, Turn
+from fedbench.core.round import Round, Turn
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class RMFL(Part):
     but the last: g_H weighs most of all where β^{H−1} > 1−β, at β = 0.9 below 23 steps.
     """
 
+    keeps: ClassVar[str] = "v"  # the momentum V
+    sends: ClassVar[bool] = True
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
     own_momentum: ClassVar[bool] = True
     uploaded_momentum: ClassVar[str] = "v"
@@ -36,14 +38,6 @@ class RMFL(Part):
     beta: BelowOne = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"
     dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's text
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at V_0 = 0."""
-        return {"v": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send V_t."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Fill the buffer v with V; the sum of the c_k g_k starts at 0."""
@@ -59,8 +53,9 @@ class RMFL(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload v̂; the last gradient, added with the weight of an earlier one, is corrected."""
-        correction = (self._final(t.H) - self._early(t.H - 1)) * t.scratch["last"]
-        t.upload["v"] = self._inherited(t.H) * t.msg["v"] + t.scratch["gathered"] + correction
+        inherited, gradients = self.weights(t.H)
+        correction = (gradients[-1] - self._early(t.H - 1)) * t.scratch["last"]
+        t.upload["v"] = inherited * t.msg["v"] + t.scratch["gathered"] + correction
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
@@ -74,22 +69,12 @@ class RMFL(Part):
 
     def weights(self, H: int) -> tuple[float, list[float]]:
         """The weights in v̂ of V and of g_1 … g_H."""
-        gathered = [*(self._early(k) for k in range(H - 1)), self._final(H)]
-        return self._inherited(H), gathered
+        beta, early = self.beta, [self._early(k) for k in range(H)]
+        inherited = {"lit0": 0.0, "lit": 1 - beta, "r1": 1 - beta}.get(self.reading, beta**H)
+        last = {"lit0": beta ** (H - 1), "lit": beta ** (H - 1), "r1": beta**H}
+        return inherited, [*early[:-1], last.get(self.reading, early[-1])]
 
     def _early(self, k: int) -> float:
         """The weight of the gradient of step k, counted from 0, unless it is the last."""
         scale = 1 if self.reading == "r2prime" else 1 - self.beta
         return scale * self.beta ** (k + 1 if self.reading == "r1" else k)
-
-    def _final(self, H: int) -> float:
-        """The weight of the last gradient."""
-        if self.reading == "r1":
-            return self.beta**H
-        return self.beta ** (H - 1) if self.reading in ("lit", "lit0") else self._early(H - 1)
-
-    def _inherited(self, H: int) -> float:
-        """The weight of V."""
-        if self.reading == "lit0":
-            return 0.0
-        return 1 - self.beta if self.reading in ("r1", "lit") else self.beta**H

@@ -23,6 +23,8 @@ class Scaffold(Part):
     holds for any local optimiser.
     """
 
+    keeps: ClassVar[str] = "c"  # the server's control
+    sends: ClassVar[bool] = True
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
     option: Literal["I", "II"] = "II"
@@ -33,17 +35,9 @@ class Scaffold(Part):
         """Option II makes controls of the updates."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient with option II" * (self.option == "II")
 
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The server's control starts at c = 0."""
-        return {"c": torch.zeros_like(w)}
-
     def client(self, w: Tensor, fed: Federation) -> State:
         """The client's control starts at c_i = 0."""
         return {"c": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send c."""
-        return dict(r.state)
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """With option I, compute ∇F_i(x_t) before training; nothing is sent."""
@@ -76,14 +70,7 @@ class Scaffold(Part):
         """A client is sent and uploads one more vector; option I passes over its data once more."""
         extra = (self.option == "I") / size.epochs
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=extra,
-            backward=extra,
-            client_memory=size.d,
-            server_memory=size.d,
-            ops_step=2,
-            ops_end=1 if self.option == "I" else 4,
-            ops_receive=1,
+            down=size.d, up=size.d, forward=extra, backward=extra, client_memory=size.d,
+            server_memory=size.d, ops_step=2, ops_end=1 if self.option == "I" else 4, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip

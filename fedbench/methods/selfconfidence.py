@@ -33,7 +33,9 @@ class SelfConfidence(Part):
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """Equation 7."""
         z = b.ref[0] if self.teacher == "global" else b.logits.detach()
-        target = self._target((z / self.tau).softmax(-1), b, t)
+        p = (z / self.tau).softmax(-1)
+        lost = t.labels / t.labels.max() * p  # each class c loses ρ_c p̃_c, which y gains
+        target = p - lost + ops.is_true(p, b.y) * lost.sum(-1, keepdim=True)
         student = (b.logits / self.tau).log_softmax(-1)
         divergence = F.kl_div(student, target, reduction="none").sum(-1).mean()
         scale = self.tau**2 if self.scale_tau else 1
@@ -43,8 +45,3 @@ class SelfConfidence(Part):
         """The teacher's forward pass, if the teacher is the global model."""
         passes = float(self.teacher == "global")
         return Cost(forward=passes, teachers=passes)
-
-    def _target(self, p: Tensor, b: Batch, t: Turn) -> Tensor:
-        """p̂ (B, C): each class c loses ρ_c p̃_c, and the label y gains their sum."""
-        lost = t.labels / t.labels.max() * p
-        return p - lost + ops.is_true(p, b.y) * lost.sum(-1, keepdim=True)

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)
@@ -20,19 +19,15 @@ class SlowMo(Part):
     decays, earlier momentum is multiplied by the new η_t.
     """
 
+    keeps: ClassVar[str] = "m"  # the momentum
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM,)
     follows: ClassVar[dict[str, str]] = {
         "fedexp": "FedExP compares the plain mean of the updates with their lengths"
     }
 
-    beta: BelowOne = (
-        0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
-    )
+    # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
+    beta: BelowOne = 0.9
     alpha: Positive = 1.0  # factor of the server's step
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at m_0 = 0."""
-        return {"m": torch.zeros_like(w)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """α η m_{t+1}, computed as α (β η m_t + d), so that β = 0 is FedAvg bit for bit."""

@@ -6,13 +6,18 @@ import pytest
 
 from fedbench.data import images
 from fedbench.data.download import Remote, obtain
-from fedbench.data.sources import agnews, mnist_and_cifar, sst5, tinyimagenet
+from fedbench.data.sources import agnews_and_sst5, imagenet, mnist_and_cifar
 from tests.data import network
 
 REMOTES = [
-    *agnews._REMOTES.values(),
-    *mnist_and_cifar.REMOTES.values(),
-    *(source._REMOTE for source in (sst5, tinyimagenet)),
+    *agnews_and_sst5._NEWS_REMOTES.values(),
+    *(
+        remote
+        for source in (mnist_and_cifar.MNIST, mnist_and_cifar.CIFAR10, mnist_and_cifar.CIFAR100)
+        for remote in source.REMOTES.values()
+    ),
+    agnews_and_sst5._REVIEWS_REMOTE,
+    imagenet._REMOTE,
 ]
 
 

@@ -5,12 +5,8 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.data.partition import deal
-from fedbench.data.partitions.dl import DL
-from fedbench.data.partitions.dp import DP
-from fedbench.data.partitions.dr import DR
-from fedbench.data.partitions.dy import DY
-from fedbench.data.partitions.iid import IID
-from fedbench.data.partitions.sp import SP
+from fedbench.data.partitions.dirichlet import DL, DP, DR, DY
+from fedbench.data.partitions.plain import IID, SP
 from tests.data.partition_cases import balanced, split
 
 ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.partition import redraw
-from fedbench.data.partitions import dl
-from fedbench.data.partitions.dl import DL
-from fedbench.data.skew import classes_held, client_sizes, label_counts, label_skew
+from fedbench.data.partitions import dirichlet
+from fedbench.data.partitions.dirichlet import DL, _redraw
+from fedbench.data.skew import label_counts, label_skew
 from tests.data.partition_cases import (
     FAST,
     balanced,
@@ -28,7 +27,7 @@ SST5 = [1092, 2218, 1624, 2322, 1288]  # training samples by class
 @pytest.fixture(autouse=True)
 def few_attempts(monkeypatch):
     """Hopeless draws end at once."""
-    monkeypatch.setattr(dl, "ATTEMPTS", 300)
+    monkeypatch.setattr(dirichlet, "_DL_ATTEMPTS", 300)
 
 
 def attempt(act, *given_):
@@ -53,7 +52,7 @@ def test_dl_sizes_are_equal_and_fewer_samples_than_clients_unused(
 ):
     assume(clients <= sum(sizes))
     _, counts = attempt(split, DL(alpha, group), labels_of(sizes), clients, seed)
-    assert set(client_sizes(counts)) == {sum(sizes) // clients}
+    assert set(counts.sum(axis=1)) == {sum(sizes) // clients}
     assert sum(sizes) - counts.sum() < clients
 
 
@@ -147,9 +146,9 @@ def test_dl_first_class_of_a_group_is_cut_by_dirichlet_proportions():
 )
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 0.1])
 def test_dl_has_the_sizes_of_the_papers_data_sets(monkeypatch, sizes, clients, size, unused, alpha):
-    monkeypatch.setattr(dl, "ATTEMPTS", 100_000)
+    monkeypatch.setattr(dirichlet, "_DL_ATTEMPTS", 100_000)
     _, counts = split(DL(alpha), labels_of(sizes), clients)
-    assert set(client_sizes(counts)) == {size}
+    assert set(counts.sum(axis=1)) == {size}
     assert sum(sizes) - counts.sum() == unused
 
 
@@ -159,7 +158,7 @@ def test_dl_is_the_more_skewed_the_smaller_alpha():
     }
     skews = [np.mean([label_skew(counts) for counts in draws[a]]) for a in (0.1, 0.5, 1)]
     assert skews[0] > skews[1] + 0.1 > skews[2] + 0.15
-    assert np.mean([classes_held(counts) for counts in draws[0.1]]) < 7
+    assert np.mean([np.count_nonzero(counts, axis=1) for counts in draws[0.1]]) < 7
 
 
 def test_dl_gives_up_with_a_sentence_if_no_draw_serves_all(refuses):
@@ -177,11 +176,11 @@ def test_dl_needs_a_group_of_one_or_more(refuses, group):
 
 def test_dl_on_two_classes_is_refused_at_once_with_the_way_out(monkeypatch, refuses):
     # of 200,000 such draws 13 gave nine of ten clients enough, and none gave all ten
-    monkeypatch.setattr(dl, "ATTEMPTS", 100_000)
+    monkeypatch.setattr(dirichlet, "_DL_ATTEMPTS", 100_000)
     with refuses("none of 5,000 draws .* 10 clients 500 .*a smaller `group` or .* 'dp' or 'dr'"):
         split(DL(0.1), balanced(2, 5000), 10)
     _, counts = split(DL(0.1, group=2), balanced(2, 5000), 10)
-    assert set(client_sizes(counts)) == {1000}
+    assert set(counts.sum(axis=1)) == {1000}
 
 
 def test_draws_that_come_near_are_made_to_the_end():
@@ -192,5 +191,5 @@ def test_draws_that_come_near_are_made_to_the_end():
         n = next(made)
         return np.array([[10], [10 if n == 12_000 else 0]]) if n % 1000 == 0 else np.zeros((2, 1))
 
-    assert redraw(draw, 10, DL(), 100_000).tolist() == [[10], [10]]
+    assert _redraw(draw, 10, DL(), "", 100_000).tolist() == [[10], [10]]
     assert next(made) == 12_001

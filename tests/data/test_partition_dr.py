@@ -6,8 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.partitions.dr import DR, _round
-from fedbench.data.skew import classes_held, client_sizes
+from fedbench.data.partitions.dirichlet import DR, _round
 from tests.data.partition_cases import (
     FAST,
     balanced,
@@ -28,7 +27,7 @@ def test_dr_never_over_draws_and_sizes_are_equal_up_to_rounding(alpha, sizes, cl
         assume("draws gave each" not in str(refusal))
         raise
     assert np.all(counts.sum(axis=0) <= sizes)
-    held = client_sizes(counts)
+    held = counts.sum(axis=1)
     assert held.max() - held.min() <= 2 * len(sizes)
     # the class that sets the scale is used up, but for rounding
     assert np.min(np.array(sizes) - counts.sum(axis=0)) <= clients / 2
@@ -49,14 +48,17 @@ def test_dr_uses_the_share_measured_for_cifar100(alpha, share):
 
 
 def test_dr_leaves_about_150_samples_a_client_of_cifar100_at_the_smallest_concentration():
-    sizes = [client_sizes(split(DR(0.01), balanced(100, 500), 100, s)[1]).mean() for s in range(5)]
+    sizes = [split(DR(0.01), balanced(100, 500), 100, s)[1].sum(axis=1).mean() for s in range(5)]
     assert np.mean(sizes) == pytest.approx(150, abs=15)
 
 
 def test_dr_most_clients_have_one_or_two_classes_at_the_smallest_concentration():
     # RMFL on its Fig. 6, CIFAR-10: "the majority … one or two classes", "rare … four or more"
     held = np.concatenate(
-        [classes_held(split(DR(0.01), balanced(10, 5000), 100, seed)[1]) for seed in range(5)]
+        [
+            np.count_nonzero(split(DR(0.01), balanced(10, 5000), 100, seed)[1], axis=1)
+            for seed in range(5)
+        ]
     )
     assert np.mean(held <= 2) > 0.8
     assert np.mean(held >= 4) < 0.06

@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.sources import imagenet100
-from fedbench.data.sources.imagenet100 import ImageNet100
-from fedbench.data.sources.tinyimagenet import TinyImageNet
-from fedbench.engine.inputs import images
+from fedbench.data import images
+from fedbench.data.sources import imagenet
+from fedbench.data.sources.imagenet import ImageNet100, TinyImageNet
+from fedbench.engine import inputs
 from tests.data import network
 from tests.data.pictures import hundred, one_image_a_class, packed, tiny, unpacked
 
@@ -43,7 +43,7 @@ def test_imagenet100_is_scaled_cropped_and_mapped_from_disk(tmp_path):
     unpacked(hundred(), tmp_path / "imagenet100")
     data = ImageNet100(size=8).load(tmp_path)
     assert isinstance(data.x_train, np.memmap)
-    x = images(data.x_train, torch.device("cpu"))
+    x = inputs.images(data.x_train, torch.device("cpu"))
     assert x.is_contiguous()
     assert x.shape == (100, 3, 8, 8)
     assert np.shares_memory(x.numpy(), data.x_train)  # trained on as it lies on disk
@@ -95,14 +95,14 @@ def test_a_full_disk_is_said_and_leaves_nothing(refuses, tmp_path, monkeypatch):
         yield np.zeros((size, size, 3), dtype=np.uint8)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(imagenet100, "_decoded", full)
+    monkeypatch.setattr(imagenet, "decoded", full)
     with refuses(r"cannot be written: No space left on device"):
         ImageNet100(size=8).load(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["imagenet100"]
 
 
 def test_decoding_holds_few_images_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(imagenet100, "_CHUNK", 16)
+    monkeypatch.setattr(images, "_CHUNK", 16)
     unpacked(hundred(), tmp_path / "imagenet100")
     tracemalloc.start()
     try:

@@ -12,10 +12,9 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import download
 from fedbench.data.source import data_folder
-from fedbench.data.sources import agnews, sst5
-from fedbench.data.sources.agnews import AGNews
+from fedbench.data.sources import agnews_and_sst5
+from fedbench.data.sources.agnews_and_sst5 import SST5, AGNews, _read_news, root_and_words
 from fedbench.data.sources.generated_text import Grades, Topics
-from fedbench.data.sources.sst5 import SST5, root_and_words
 from fedbench.engine.assemble import assemble
 from tests.data import network
 
@@ -67,7 +66,7 @@ def test_ag_news_in_two_columns_is_the_same(tmp_path):
 
 
 def test_the_share_of_ag_news_is_stratified_seeded_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(agnews, "_OFFICIAL", 80)
+    monkeypatch.setattr(agnews_and_sst5, "_OFFICIAL", 80)
     rows = [f'"{i % 4 + 1}","word{i}"\n' for i in range(80)]
     put(tmp_path, "ag_news", train="".join(rows), test=NEWS)
     half = AGNews(tokenizer="words").load(tmp_path)
@@ -75,9 +74,9 @@ def test_the_share_of_ag_news_is_stratified_seeded_and_in_order(tmp_path, monkey
     assert half.origin["rows"] == "40 of 80, seed 0"
     assert AGNews(tokenizer="words", share=1.0).load(tmp_path).origin["rows"].startswith("all 80")
     again, other = (AGNews(tokenizer="words", seed=seed) for seed in (0, 1))
-    kept = [text for _, text in again._draw(agnews._read(tmp_path / "ag_news/train.csv"))[0]]
+    kept = [text for _, text in again._draw(_read_news(tmp_path / "ag_news/train.csv"))[0]]
     assert kept == sorted(kept, key=lambda text: int(text.removeprefix("word")))
-    assert kept != [t for _, t in other._draw(agnews._read(tmp_path / "ag_news/train.csv"))[0]]
+    assert kept != [t for _, t in other._draw(_read_news(tmp_path / "ag_news/train.csv"))[0]]
 
 
 def test_fewer_rows_than_asked_for_are_all_used_and_said_so(tmp_path):
@@ -240,7 +239,7 @@ def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp
 
 def test_a_download_with_the_published_checksum_is_kept(tmp_path, monkeypatch):
     remotes = {f"{p}.csv": download.Remote(p, digest(NEWS.encode())) for p in ("train", "test")}
-    monkeypatch.setattr(agnews, "_REMOTES", remotes)
+    monkeypatch.setattr(agnews_and_sst5, "_NEWS_REMOTES", remotes)
     asked = network.serve(monkeypatch, NEWS.encode())
     first, second = (AGNews().load(tmp_path) for _ in range(2))
     assert asked == ["train", "test"]
@@ -259,7 +258,9 @@ def test_the_published_archive_gives_the_missing_files_and_nothing_else(tmp_path
     with zipfile.ZipFile(archive, "w") as trees:
         for name in ("trees/train.txt", "trees/dev.txt", "trees/test.txt", "../outside.txt"):
             trees.writestr(name, TREES)
-    monkeypatch.setattr(sst5, "_REMOTE", download.Remote("zip", digest(archive.getvalue())))
+    monkeypatch.setattr(
+        agnews_and_sst5, "_REVIEWS_REMOTE", download.Remote("zip", digest(archive.getvalue()))
+    )
     network.serve(monkeypatch, archive.getvalue())
     (tmp_path / "data").mkdir()
     folder = put(tmp_path / "data", "sst5", test=LABELS)
@@ -336,7 +337,7 @@ def test_the_real_reviews_have_the_published_counts():
 
 
 def test_the_real_news_have_four_topics():
-    train, test = (agnews._read(real("ag_news") / f"ag_news/{p}.csv") for p in ("train", "test"))
+    train, test = (_read_news(real("ag_news") / f"ag_news/{p}.csv") for p in ("train", "test"))
     assert np.bincount([label for label, _ in test]).tolist() == [1900] * 4
     assert len({label for label, _ in train}) == 4
     assert not {text for _, text in train} & {text for _, text in test}

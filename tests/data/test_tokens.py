@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbench.data.text import NAME, Tokens, encode, word_level
+from fedbench.data.sources.agnews_and_sst5 import AGNews
+from fedbench.data.text import NAME, encode, word_level
 
 TEXTS = ["The good, the bad", "the GOOD film"]
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "good", "##ly", "."]
@@ -13,7 +14,8 @@ VOCABULARY = "\n".join(PIECES).encode()
 
 
 def ids(texts, length=6, vocabulary=10, kind="words", folder=None):
-    tokenizer, named = Tokens(length, vocabulary, kind).tokenizer(TEXTS, folder)
+    source = AGNews(length=length, vocabulary=vocabulary, tokenizer=kind)
+    tokenizer, named = source.tokenizer_of(TEXTS, folder)
     return encode(tokenizer, texts, length).tolist(), named
 
 
@@ -68,7 +70,8 @@ def test_the_pretrained_tokenizer_splits_words_into_pieces(tmp_path):
 
 
 def test_tokenizer_json_reads_like_the_vocabulary_it_was_made_from(tmp_path):
-    tokenizer, _ = Tokens(6, 10, "pretrained").tokenizer([], put(tmp_path).parent.parent)
+    source, folder = AGNews(tokenizer="pretrained"), put(tmp_path).parent.parent
+    tokenizer, _ = source.tokenizer_of([], folder)
     tokenizer.enable_padding(length=30)  # published files may pad and cut on their own
     tokenizer.save(str(tmp_path / NAME / "tokenizer.json"))
     (tmp_path / NAME / "vocab.txt").unlink()
@@ -124,9 +127,12 @@ def test_missing_files_are_named(refuses, tmp_path):
     [
         ({"length": 1}, "length = 1 is not allowed; it must be a whole number ≥ 2"),
         ({"vocabulary": 0}, "vocabulary = 0 is not allowed; it must be a whole number ≥ 1"),
-        ({"kind": "bpe"}, "kind = 'bpe' is not allowed; it must be one of auto, pretrained, words"),
+        (
+            {"tokenizer": "bpe"},
+            "tokenizer = 'bpe' is not allowed; it must be one of auto, pretrained, words",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused(refuses, wrong, sentence):
     with refuses(sentence):
-        Tokens(**wrong)
+        AGNews(**wrong)

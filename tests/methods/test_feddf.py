@@ -12,7 +12,7 @@ from fedbench import Dataset, Part, RunSpec, run
 from fedbench.core.flat import Model, Net
 from fedbench.core.rng import torch_generator
 from fedbench.data.shares import hold_out
-from fedbench.methods.feddf import FedDF, _mean_logits, _stacked
+from fedbench.methods.feddf import FedDF, _mean_logits
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 from tests.methods.one_weight import close
@@ -143,7 +143,8 @@ def test_every_teacher_has_its_own_statistics():
     x = torch.randn(150, 2, generator=rng, dtype=torch.float64)
     pairs = zip(r.models, r.statistics, strict=True)
     wanted = torch.stack([net.eval(Model(w, own), x)[0] for w, own in pairs]).mean(0)
-    torch.testing.assert_close(_mean_logits(r, _stacked(r), x), wanted)
+    stacked = {k: torch.stack([own[k] for own in r.statistics]) for k in r.buffers}
+    torch.testing.assert_close(_mean_logits(r, stacked, x), wanted)
 
 
 def test_it_needs_unlabelled_data(cpu, refuses):

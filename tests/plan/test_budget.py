@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from fedbench.base import registry
-from fedbench.data.sources.agnews import AGNews
+from fedbench.data.sources.agnews_and_sst5 import AGNews
 from fedbench.data.sources.digits import DigitPairs
-from fedbench.data.sources.toy import Toy
+from fedbench.data.sources.points import Toy
 from fedbench.plan.cost import (
     GPU_CORES,
     USUAL,

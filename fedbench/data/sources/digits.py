@@ -35,7 +35,9 @@ class Digits(Source):
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""
         x, y, version = _images()
-        test = _every_fifth(y)
+        test = np.zeros(len(y), dtype=bool)
+        for c in range(10):
+            test[np.flatnonzero(y == c)[4::5]] = True
         origin = {
             "source": f"scikit-learn {version} load_digits",
             "sha256": hashlib.sha256(x.tobytes() + y.tobytes()).hexdigest(),
@@ -55,13 +57,6 @@ def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
     table = np.loadtxt(str(file), delimiter=",")
     x = np.rint(table[:, :-1].reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
     return x, table[:, -1].astype(np.int64), distribution.version
-
-
-def _every_fifth(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    chosen = np.zeros(len(labels), dtype=bool)
-    for c in np.unique(labels):
-        chosen[np.flatnonzero(labels == c)[4::5]] = True
-    return chosen
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,21 @@
 """File: a data set that the user brings, as npz arrays or as a CSV table."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
 
 from fedbench.base.checks import Natural
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
 from fedbench.data import archive
-from fedbench.data.csvfile import MISSING, read_csv
+from fedbench.data.csvfile import read_csv
 from fedbench.data.dataset import Dataset
+from fedbench.data.samples import Samples, different, numbered, owned, split
 from fedbench.data.source import Source
 
-_PAIR = ("x", "y")
-_GROUPS = ("groups", "groups_train", "groups_test")
 _ENDINGS = (".npz", ".csv")
 
 
@@ -53,189 +51,118 @@ class File(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
-        file = self._file(folder)
-        where, origin = f"file ({file})", {"source": file.suffix.lower()[1:], "file": str(file)}
-        arrays, columns, label = self._contents(file, where)
+        file, *other = (_found(folder, path) for path in self._paths())
+        parts, columns, label = self._read(file)
+        origin = {"source": file.suffix.lower()[1:], "file": str(file)}
         origin |= {"label": label} if label else {}
-        if self.test_path:
-            arrays = self._with_test_table(folder, where, arrays, columns)
-            origin["test file"] = str(self.files(folder)[1])
-        if "y" in arrays:
-            self._require_labels(where, "y", arrays["y"])
-            arrays = self._split(where, arrays)
-            strata = "all rows" if self.regression else "every class"
-            strata = "every group" if "groups_train" in arrays else strata
-            origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"
-        else:
-            self._require_used(where)
-        classes = self._require_labels(where, "y_train", arrays["y_train"])
-        y_train, y_test = (
-            arrays[name].astype(np.float32)
-            if self.regression
-            else numbered(f"{where}: {name}", arrays[name], classes)
-            for name in ("y_train", "y_test")
-        )
-        groups, groups_test = _numbered_groups(where, arrays)
-        told = "numbers" if self.regression else ", ".join(map(str, classes))
-        origin |= {"labels": told, "sha256": sha256_of(file)}
-        return Dataset(
-            "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
-            classes=len(classes), origin=origin, columns=columns, channels=self.channels,
-            groups=groups, groups_test=groups_test,
-        )  # fmt: skip
-
-    def _require_labels(self, where: str, name: str, y: archive.Array) -> NDArray[Any]:
-        """The classes, none for regression; refuses labels of another kind."""
-        if not self.regression:
-            return different(f"{where}: {name}", y)
-        if y.ndim != 1 or y.dtype.kind not in "iuf":
-            raise FedbenchError(f"{where}: {name} is {y.dtype}; for regression it must be numbers")
-        return np.array([])
-
-    def _with_test_table(
-        self, folder: Path, where: str, train: archive.Arrays, columns: tuple[str, ...]
-    ) -> archive.Arrays:
-        other = replace(self, path=self.test_path, test_path="")
-        file = other._file(folder)
-        test, found, _ = other._contents(file, f"file ({file})")
-        if "y" not in train or "y" not in test or found != columns:
-            raise FedbenchError(
-                f"{where}: test_path = {self.test_path!r} needs two tables with the same columns; "
-                f"here they are {', '.join(columns) or 'arrays'} and {', '.join(found) or 'arrays'}"
-            )
-        named = {"train": train, "test": test}
-        return {f"{k}_{subset}": v for subset, each in named.items() for k, v in each.items()}
-
-    def _require_used(self, where: str) -> None:
-        """Refuse what draws a test set where the file brings one: it would make other runs."""
-        for field in ("test", "seed"):
-            value, usual = getattr(self, field), getattr(File, field)
-            if value != usual:
+        for more in other:
+            test, found, _ = self._read(more)
+            if len(parts) > 1 or len(test) > 1 or found != columns:
                 raise FedbenchError(
-                    f"{where}: {field} = {value:g} has no effect, for the file has x_test and "
-                    "y_test; leave it out"
+                    f"file ({file}): test_path = {self.test_path!r} needs two tables with the same "
+                    f"columns; here they are {', '.join(columns) or 'arrays'} and "
+                    f"{', '.join(found) or 'arrays'}"
                 )
+            parts += test
+            origin["test file"] = str(more)
+        with at(f"file ({file})"):
+            if len(parts) == 1:
+                parts, strata = self._split(parts[0])
+                origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"
+            else:
+                self._require_used()
+            if self.regression:
+                _require_numbers("y_train", parts[0].y)
+                classes, y = np.array([]), [each.y.astype(np.float32) for each in parts]
+            else:
+                classes, y = numbered(["y_train", "y_test"], parts)
+            owners = owned(*parts)
+        told = "numbers" if self.regression else ", ".join(map(str, classes))
+        return Dataset(
+            "file", parts[0].x, y[0], parts[1].x, y[1], classes=len(classes), columns=columns,
+            origin=origin | {"labels": told, "sha256": sha256_of(file)},
+            channels=self.channels, **owners,
+        )  # fmt: skip
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The files that are read."""
-        paths = [self.path, self.test_path] if self.test_path else [self.path]
-        return tuple(folder / Path(path).expanduser() for path in paths)
+        return tuple(folder / Path(path).expanduser() for path in self._paths())
 
-    def _file(self, folder: Path) -> Path:
-        file = self.files(folder)[0]
-        if file.suffix.lower() not in _ENDINGS:
-            raise FedbenchError(
-                f"File: path = {self.path!r} is not allowed; it must name a file that ends in "
-                f"{' or '.join(_ENDINGS)}"
-            )
-        if not file.is_file():
-            here = "; it is in the working folder: give `--data-dir .` or an absolute path"
-            raise FedbenchError(
-                f"file ({file}): there is no such file; `path` must name one"
-                + here * Path(self.path).is_file()
-            )
-        return file
+    def _paths(self) -> list[str]:
+        return [self.path, self.test_path] if self.test_path else [self.path]
 
-    def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
-        """The arrays, and for a table the names of its features and of its labels' column."""
+    def _read(self, file: Path) -> tuple[list[Samples], tuple[str, ...], str]:
+        """All samples, or those to train and to test on; a table's features and labels by name."""
         if file.suffix.lower() == ".csv":
-            rows = read_csv(file, where, self.label, self.group, self.regression)
-            groups = {} if rows.groups is None else {"groups": rows.groups}
-            return {"x": rows.x, "y": rows.y, **groups}, rows.columns, rows.label
+            with at(f"file ({file})"):
+                samples, columns, label = read_csv(file, self.label, self.group, self.regression)
+            return [samples], columns, label
         for name, arrays in (("label", "y_train and y_test, or y"), ("group", "in groups")):
             if value := getattr(self, name):
                 raise FedbenchError(
                     f"File: {name} = {value!r} is not allowed; {file} is not a table: its {name}s "
                     f"are {arrays}"
                 )
-        return archive.read(file, "file", fewer=_PAIR, optional=_GROUPS), (), ""
+        groups = ("groups", "groups_train", "groups_test")
+        held = archive.read(file, "file", fewer=("x", "y"), optional=groups)
+        if "x" in held:
+            return [Samples(held["x"], held["y"], held.get("groups"))], (), ""
+        if "groups_train" not in held and any(name in held for name in groups):
+            raise FedbenchError(f"file ({file}): x_train needs groups_train, beside it groups_test")
+        parts = [
+            Samples(held[f"x_{part}"], held[f"y_{part}"], held.get(f"groups_{part}"))
+            for part in ("train", "test")
+        ]
+        return parts, (), ""
 
-    def _split(self, where: str, arrays: archive.Arrays) -> archive.Arrays:
-        x, y, groups = arrays["x"], arrays["y"], arrays.get("groups")
-        if x.shape[:1] != y.shape:
+    def _require_used(self) -> None:
+        """Refuse what draws a test set where the file brings one: it would make other runs."""
+        for field in ("test", "seed"):
+            value = getattr(self, field)
+            if value != getattr(File, field):
+                raise FedbenchError(
+                    f"{field} = {value:g} has no effect, for the file has x_test and y_test; leave "
+                    "it out"
+                )
+
+    def _split(self, whole: Samples) -> tuple[list[Samples], str]:
+        """A training and a test set, and of what the test set is a share."""
+        if self.regression:
+            _require_numbers("y", whole.y)
+            strata, of = np.zeros(len(whole.y)), "all rows"
+        else:
+            different("y", whole.y)
+            strata, of = whole.y, "every class"
+        if whole.x.shape[:1] != whole.y.shape:
             raise FedbenchError(
-                f"{where}: x has shape {x.shape} and y {y.shape}; each sample needs one label"
+                f"x has shape {whole.x.shape} and y {whole.y.shape}; each sample needs one label"
             )
-        if groups is not None and groups.shape != y.shape:
-            raise FedbenchError(
-                f"{where}: groups has shape {groups.shape} and y {y.shape}; each sample needs one"
-            )
-        strata = np.zeros(len(y)) if self.regression else y
-        test = set_apart(strata if groups is None else groups, self.test, self.seed)
-        if not test.any():
-            raise FedbenchError(
-                f"{where}: test = {self.test} of {len(y)} samples is none; it must be larger"
-            )
-        of = {} if groups is None else {"groups_train": groups[~test], "groups_test": groups[test]}
-        split = {"x_train": x[~test], "y_train": y[~test], "x_test": x[test], "y_test": y[test]}
-        return split | of
+        if whole.owners is not None:
+            strata, of = whole.owners, "every group"
+            if whole.owners.shape != whole.y.shape:
+                raise FedbenchError(
+                    f"groups has shape {whole.owners.shape} and y {whole.y.shape}; each sample "
+                    "needs one"
+                )
+        return split(whole, strata, self.test, self.seed), of
 
 
-def _numbered_groups(
-    where: str, arrays: archive.Arrays
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
-    """Whose the training and the test samples are, numbered in sorted order; None if not told."""
-    train, test = arrays.get("groups_train"), arrays.get("groups_test")
-    if train is None:
-        if test is not None or "groups" in arrays:
-            raise FedbenchError(f"{where}: x_train needs groups_train, beside it groups_test")
-        return None, None
-    given = [train] if test is None else [train, test]
-    if any(each.ndim != 1 or each.dtype.kind not in "iuU" for each in given):
-        raise FedbenchError(f"{where}: groups must be whole numbers or words, one per sample")
-    names = np.unique(np.concatenate(given))
-    numbers = [np.searchsorted(names, each).astype(np.int64) for each in given]
-    return numbers[0], numbers[1] if len(numbers) > 1 else None
-
-
-def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
-    """The different labels, sorted; raises `FedbenchError` if there are fewer than two classes.
-
-    A class is a whole number ≥ 0 or a word.
-    """
-    if y.ndim != 1 or y.dtype.kind not in "iuU":
+def _found(folder: Path, path: str) -> Path:
+    file = folder / Path(path).expanduser()
+    if file.suffix.lower() not in _ENDINGS:
         raise FedbenchError(
-            f"{where} is {y.dtype} of shape {y.shape}; labels must be whole numbers or words (N,)"
+            f"File: path = {path!r} is not allowed; it must name a file that ends in "
+            f"{' or '.join(_ENDINGS)}"
         )
-    classes = np.unique(y)
-    _refuse_missing(where, y, classes)
-    if len(classes) < 2:
-        seen = f"only the label {str(classes[0])!r}" if len(classes) else "no labels"
-        raise FedbenchError(f"{where} has {seen}; it needs at least two classes")
-    if y.dtype.kind == "i" and classes[0] < 0:
-        raise FedbenchError(f"{where} has label {classes[0]}; whole numbers must be ≥ 0")
-    return classes
-
-
-def _refuse_missing(where: str, y: NDArray[Any], classes: NDArray[Any]) -> None:
-    for word in (str(each) for each in classes if str(each).strip() in MISSING):
+    if not file.is_file():
+        here = "; it is in the working folder: give `--data-dir .` or an absolute path"
         raise FedbenchError(
-            f"{where} has the label {word!r} at position {np.flatnonzero(y == word)[0]}, as "
-            "missing values are written; every sample needs one; if it is a class, give it another "
-            "name"
+            f"file ({file}): there is no such file; `path` must name one"
+            + here * Path(path).is_file()
         )
+    return file
 
 
-def numbered(where: str, y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Each label's position in the sorted `classes`; raises `FedbenchError` if it has none."""
-    if y.ndim != 1 or y.dtype.kind not in ("U" if classes.dtype.kind == "U" else "iu"):
-        raise FedbenchError(
-            f"{where} is {y.dtype} of shape {y.shape}; labels must be (N,) and {classes.dtype} as "
-            "in the training data"
-        )
-    unknown = np.flatnonzero(~np.isin(y, classes))
-    if len(unknown):
-        raise FedbenchError(
-            f"{where} has label {str(y[unknown[0]])!r} at position {unknown[0]}; "
-            "no training sample has it"
-        )
-    return np.searchsorted(classes, y).astype(np.int64)
-
-
-def set_apart(y: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
-    """Mark the share `share` of every class, drawn by `seed`, but never all of a class."""
-    rng, chosen = np.random.default_rng(seed), np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == label))
-        chosen[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
-    return chosen
+def _require_numbers(name: str, y: archive.Array) -> None:
+    if y.ndim != 1 or y.dtype.kind not in "iuf":
+        raise FedbenchError(f"{name} is {y.dtype}; for regression it must be numbers")

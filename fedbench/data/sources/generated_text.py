@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from fedbench.base.checks import Count
-from fedbench.data.dataset import Dataset
-from fedbench.data.source import Source
-from fedbench.data.text import Length, Tokens, tokenised
+from fedbench.data.text import Length, Texts, TextSet
 
 _FRAMES = (
     "the {n} {v} the {n} {l} {n}",
@@ -35,7 +33,6 @@ _VERBS = (
     "launches patches measures detects upgrades discovers",
 )
 _FROM_TOPIC = 0.9  # the share of words that are drawn from the list of the headline's topic
-_TRAIN, _TEST = 2_000, 500
 
 _ASPECTS = "plot cast ending music dialogue direction camera pace humour script"
 _WORDS = {
@@ -51,7 +48,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Topics(Source):
+class Topics(TextSet):
     """A substitute for news by topic: sentences of a small grammar, equally many of 4 topics.
 
     A frame such as "the {noun} {verb} the {noun} in {noun}" is filled word by word. Nine of ten
@@ -68,13 +65,11 @@ class Topics(Source):
     length: Length = 16  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
 
-    def load(self, folder: Path) -> Dataset:
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        topics = [[i % len(_NOUNS) for i in range(count)] for count in (_TRAIN, _TEST)]
-        train, test = ([(each, _headline(each, rng)) for each in some] for some in topics)
-        tokens = Tokens(self.length, self.vocabulary, "words")
-        return tokenised("topics", (train, test), tokens, folder, self.CLASSES, _ORIGIN)
+        topics = [[i % len(_NOUNS) for i in range(count)] for count in self.SAMPLES]
+        return [[(each, _headline(each, rng)) for each in some] for some in topics], _ORIGIN
 
 
 def _headline(topic: int, rng: random.Random) -> str:
@@ -91,7 +86,7 @@ def _headline(topic: int, rng: random.Random) -> str:
 
 
 @dataclass(frozen=True)
-class Grades(Source):
+class Grades(TextSet):
     """A substitute for film reviews by sentiment: sentences of a small grammar, in 5 grades.
 
     A sentence has two clauses such as "the plot is not dull". Each is worth −2, −1, 1 or 2 by its
@@ -109,26 +104,22 @@ class Grades(Source):
     length: Length = 15  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
 
-    def load(self, folder: Path) -> Dataset:
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        train, test = ([_verdict(rng) for _ in range(count)] for count in (_TRAIN, _TEST))
-        tokens = Tokens(self.length, self.vocabulary, "words")
-        return tokenised("grades", (train, test), tokens, folder, self.CLASSES, _ORIGIN)
+        return [[_verdict(rng) for _ in range(count)] for count in self.SAMPLES], _ORIGIN
 
 
 def _verdict(rng: random.Random) -> tuple[int, str]:
     """A grade, and a sentence of two clauses that has it."""
-    worths, clauses = zip(*(_clause(rng) for _ in range(2)), strict=True)
-    return _GRADES[sum(worths)], " and ".join(clauses)
-
-
-def _clause(rng: random.Random) -> tuple[int, str]:
-    worth = _pick(list(_WORDS), rng)
-    aspect, word = _pick(_ASPECTS.split(), rng), _pick(_WORDS[worth].split(), rng)
-    if rng.random() < _NEGATED:
-        return -worth, f"the {aspect} is not {word}"
-    return worth, f"the {aspect} is {word}"
+    total, clauses = 0, []
+    for _ in range(2):
+        worth = _pick(list(_WORDS), rng)
+        aspect, word = _pick(_ASPECTS.split(), rng), _pick(_WORDS[worth].split(), rng)
+        negated = rng.random() < _NEGATED
+        total += -worth if negated else worth
+        clauses.append(f"the {aspect} is not {word}" if negated else f"the {aspect} is {word}")
+    return _GRADES[total], " and ".join(clauses)
 
 
 def _pick(options: Sequence[T], rng: random.Random, skew: int = 1) -> T:

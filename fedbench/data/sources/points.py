@@ -1,6 +1,7 @@
-"""Synthetic(α, β): points that every client labels by a linear model of its own."""
+"""Toy and Synthetic(α, β): random points, of quadrants and of linear models of each user's own."""
 
 import hashlib
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -42,8 +43,9 @@ class Synthetic(Source):
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training and test points."""
-        trained = (_TRAINED * self._sizes(self._draws())).astype(int)
-        return int(trained.sum()), int((self._sizes(self._draws()) - trained).sum())
+        sizes = self._sizes(np.random.RandomState(self.seed))
+        trained = int((_TRAINED * sizes).astype(int).sum())
+        return trained, int(sizes.sum()) - trained
 
     def largest_class(self) -> int:
         """The test points of the most frequent class."""
@@ -51,7 +53,7 @@ class Synthetic(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Draw the points; `folder` is not used."""
-        rng = self._draws()
+        rng = np.random.RandomState(self.seed)  # its numbers are the same in every version of NumPy
         sizes = self._sizes(rng)
         u, B = rng.normal(0, self.alpha, self.users), rng.normal(0, self.beta, self.users)
         v = rng.normal(B[:, None], 1, (self.users, _FEATURES))
@@ -74,9 +76,52 @@ class Synthetic(Source):
             groups=owner[~test], groups_test=owner[test],
         )  # fmt: skip
 
-    def _draws(self) -> np.random.RandomState:
-        """The generator whose numbers no version of NumPy changes."""
-        return np.random.RandomState(self.seed)
-
     def _sizes(self, rng: np.random.RandomState) -> NDArray[np.int64]:
         return rng.lognormal(4, 2, self.users).astype(int) + 50
+
+
+_HALF_SIDE = 4.0  # the points lie in (−4, 4)²
+
+
+@dataclass(frozen=True)
+class Toy(Source):
+    """Points (x1, x2) spread evenly over (−4, 4)², 4 classes (FedGKD paper, Fig. 5).
+
+    The paper says: a "4-class classification task", "2-dim data points … randomly generalized in
+    (-4,4)". It does not say how they are spread, which classes they have and how many they are:
+    here they are uniform, the classes are the quadrants (0 where x1, x2 > 0, then
+    counter-clockwise), and the numbers are those below. The points depend on `seed` alone, not on
+    the seed of the run or on a library's version.
+    """
+
+    numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
+    SAMPLES: ClassVar[tuple[int, int]] = (300, 1_000)  # by default
+    SHAPE: ClassVar[tuple[int]] = (2,)  # features
+    CLASSES: ClassVar[int] = 4
+
+    train: Count = 300  # points
+    test: Count = 1_000  # points
+    seed: Natural = 0
+
+    def samples(self) -> tuple[int, int]:
+        """The numbers of training and test points."""
+        return self.train, self.test
+
+    def largest_class(self) -> int:
+        """The test points of the fullest quadrant."""
+        return int(np.bincount(self.load(Path()).y_test).max())
+
+    def load(self, folder: Path) -> Dataset:
+        """Draw the points; `folder` is not used."""
+        rng = random.Random(self.seed)  # noqa: S311  # the same numbers in every version of Python
+        (x, y), (x_test, y_test) = (_quadrants(n, rng) for n in (self.train, self.test))
+        sha = hashlib.sha256(b"".join(a.tobytes() for a in (x, y, x_test, y_test))).hexdigest()
+        origin = {"source": "made of random points", "sha256": sha}
+        return Dataset("toy", x, y, x_test, y_test, classes=4, origin=origin)
+
+
+def _quadrants(count: int, rng: random.Random) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    numbers = [_HALF_SIDE * (2 * rng.random() - 1) for _ in range(2 * count)]
+    points = np.array(numbers, dtype=np.float32).reshape(count, 2)
+    right, upper = (points > 0).T
+    return points, np.where(upper, np.where(right, 0, 1), np.where(right, 3, 2))

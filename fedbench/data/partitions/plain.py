@@ -1,0 +1,176 @@
+"""Partitions without shares to draw: IID, users of the data, shards, and s classes per client."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.base.checks import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.data.partition import Indices, Partition, by_class, deal
+
+
+@dataclass(frozen=True)
+class IID(Partition):
+    """Shuffle the samples and cut them into equal parts; at most clients−1 samples are not used.
+
+    `stratified` gives every client ⌊n_c/clients⌋ samples of each class c, as the code of FedDyn
+    (Acar et al., ICLR 2021) does for CIFAR-100; the rest of a class is not used.
+    """
+
+    by_labels = True
+
+    stratified: bool = False
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Cut one permutation of all samples, or one per class."""
+        if not self.stratified:
+            size = len(labels) // clients
+            return list(rng.permutation(len(labels))[: size * clients].reshape(clients, size))
+        groups, sizes = by_class(labels, rng)
+        share = sizes // clients
+        if not share.any():
+            raise FedbenchError(
+                f"{self}: the largest class has {sizes.max()} samples, fewer than the "
+                f"{clients} clients; use fewer clients or stratified=False"
+            )
+        return deal(groups, np.tile(share, (clients, 1)))[0]
+
+
+@dataclass(frozen=True)
+class Natural(Partition):
+    """One client per group of the data, as in LEAF (Caldas et al., 2018).
+
+    Groups with fewer than `least` samples are joined in random order until together they have so
+    many, or dropped. Of more groups than clients as many are drawn at random. The samples of all
+    others are not used.
+    """
+
+    least: Count = 1  # samples of a client
+    small: Literal["join", "drop"] = "join"  # what becomes of smaller groups
+
+    def split(
+        self, labels: NDArray[Any], clients: int, rng: np.random.Generator, groups: Indices
+    ) -> list[Indices]:
+        """The samples of each group, in the order of their numbers; joined groups are last."""
+        order = np.argsort(groups, kind="stable")
+        members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        parts = [each for each in members if len(each) >= self.least]
+        if self.small == "join":
+            parts += self._joined([each for each in members if len(each) < self.least], rng)
+        if clients > len(parts):
+            raise FedbenchError(
+                f"{self}: clients = {clients} is not allowed; of {len(members)} groups "
+                f"{len(parts)} clients with at least {self.least} samples can be made"
+            )
+        chosen = np.sort(rng.choice(len(parts), clients, replace=False))
+        return [parts[k] for k in chosen]
+
+    def _joined(self, small: list[Indices], rng: np.random.Generator) -> list[Indices]:
+        """Groups put together until they are large enough; what is left joins the last of them."""
+        joined: list[Indices] = []
+        waiting = np.array([], dtype=np.int64)
+        for k in rng.permutation(len(small)):
+            waiting = np.concatenate([waiting, small[k]])
+            if len(waiting) >= self.least:
+                joined, waiting = [*joined, waiting], waiting[:0]
+        if joined and len(waiting):
+            joined[-1] = np.concatenate([joined[-1], waiting])
+        return joined
+
+
+@dataclass(frozen=True)
+class Shards(Partition):
+    """Sort by class, cut into clients·each shards of equal size, and deal each client `each`.
+
+    The non-IID MNIST of McMahan et al. (AISTATS 2017, Section 3): 200 shards of 300 digits, two for
+    each of 100 clients, most of whom then hold two digits; a shard at the border of two classes has
+    both, and a client may hold two shards of one class. At most clients·each−1 samples are unused.
+    """
+
+    by_labels = True
+
+    each: Count = 2  # shards of a client
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Deal the shards at random; which samples of a class lie in which shard is random, too."""
+        ordered = np.concatenate(by_class(labels, rng)[0])
+        size, shards = len(labels) // (clients * self.each), clients * self.each
+        if not size:
+            raise FedbenchError(
+                f"{self}: {clients} clients × {self.each} shards are more than the {len(labels)} "
+                "samples; use fewer clients or a smaller `each`"
+            )
+        dealt = ordered[: size * shards].reshape(shards, size)[rng.permutation(shards)]
+        return list(dealt.reshape(clients, self.each * size))
+
+
+@dataclass(frozen=True)
+class SP(Partition):
+    """Cut every class into clients·s/C equal blocks and give each client s blocks of s classes.
+
+    Every sample is used. Blocks of a class differ by at most one sample, so that with classes of
+    equal size clients differ by at most s. FedADC (Ozfatura et al., 2021) calls s the maximum
+    number of classes of a client; here it is the exact number, as in its author's later code.
+    """
+
+    by_labels = True
+
+    s: Count = 2  # classes per client, at most the number of classes
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Cut the classes into blocks and give each client s of them."""
+        groups, sizes = by_class(labels, rng)
+        classes, smallest = len(sizes), sizes.min()
+        blocks, rest = divmod(clients * self.s, classes)
+        if self.s > classes:
+            raise FedbenchError(f"{self}: s must be at most {classes}, the number of classes")
+        if rest:
+            raise FedbenchError(
+                f"{self}: {clients} clients × {self.s} blocks cannot be shared equally by "
+                f"{classes} classes; clients·s must be a multiple of {classes}"
+            )
+        if blocks > smallest:
+            raise FedbenchError(
+                f"{self}: {clients} clients need {blocks} blocks of every class, but the smallest "
+                f"class has {smallest} samples; use fewer clients or a smaller s"
+            )
+        slots = rng.permutation(np.repeat(np.arange(classes), blocks)).reshape(clients, self.s)
+        held = _separate(slots, classes, rng)
+        counts = np.zeros_like(held)
+        for c, size in enumerate(sizes):
+            cuts = np.arange(blocks + 1) * size // blocks
+            counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
+        return deal(groups, counts)[0]
+
+
+def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Swap slots, in place, until no client holds a class twice; returns the counts (K, C)."""
+    held = np.stack([np.bincount(row, minlength=classes) for row in slots])
+    for k, row in enumerate(slots):
+        for j in range(len(row)):
+            while held[k, row[j]] > 1:
+                _swap(slots, held, (k, j), rng)
+    return held
+
+
+def _swap(
+    slots: Indices, held: NDArray[np.int64], slot: tuple[int, int], rng: np.random.Generator
+) -> None:
+    """Give the surplus class of a slot to a client that lacks it, in exchange for another class.
+
+    Every call lowers the number of surplus slots by at least one, so the loop above ends: the other
+    client gives a class that this one lacks, or else a class that it holds twice.
+    """
+    k, c = slot[0], slots[slot]
+    other = rng.choice(np.flatnonzero(held[:, c] == 0))
+    offered = slots[other]
+    useful = np.flatnonzero(held[k, offered] == 0)
+    if not len(useful):
+        useful = np.flatnonzero(held[other, offered] > 1)
+    i = rng.choice(useful)
+    d = offered[i]
+    slots[slot], slots[other, i] = d, c
+    held[k, [c, d]] += [-1, 1]
+    held[other, [c, d]] += [1, -1]

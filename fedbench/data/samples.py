@@ -1,0 +1,97 @@
+"""Samples of the user's with labels and owners as written, and the numbers that stand for these."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.base.errors import FedbenchError
+
+# as `pandas.read_csv` takes values for missing, and as text ends up that was made of some
+_NUMBERS = {"nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
+MISSING = _NUMBERS | {"", "NA", "#NA", "N/A", "n/a", "#N/A", "#N/A N/A", "<NA>", "NaT", "None"}
+MISSING |= {"NULL", "null"}
+
+
+class Samples(NamedTuple):
+    """Samples x (N, …), their labels y (N,), and whose each is (N,) if that is told."""
+
+    x: Any
+    y: Any
+    owners: Any = None
+
+    def some(self, chosen: NDArray[np.bool_]) -> "Samples":
+        """Those of them that are marked."""
+        return Samples(*(each if each is None else each[chosen] for each in self))
+
+
+def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> list[Samples]:
+    """Training and test samples: of each stratum `share` is drawn by `seed`, but never none."""
+    test = set_apart(strata, share, seed)
+    if not test.any():
+        raise FedbenchError(f"test = {share} of {len(strata)} samples is none; it must be larger")
+    return [samples.some(~test), samples.some(test)]
+
+
+def set_apart(strata: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
+    """Mark the share `share` of every stratum, drawn by `seed`, but never all of one."""
+    rng, chosen = np.random.default_rng(seed), np.zeros(len(strata), dtype=bool)
+    for each in np.unique(strata):
+        rows = rng.permutation(np.flatnonzero(strata == each))
+        chosen[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
+    return chosen
+
+
+def different(name: str, y: NDArray[Any]) -> NDArray[Any]:
+    """The different labels, sorted: two or more, which are whole numbers ≥ 0 or words."""
+    if y.ndim != 1 or y.dtype.kind not in "iuU":
+        raise FedbenchError(
+            f"{name} is {y.dtype} of shape {y.shape}; labels must be whole numbers or words (N,)"
+        )
+    classes = np.unique(y)
+    for word in (str(each) for each in classes if str(each).strip() in MISSING):
+        raise FedbenchError(
+            f"{name} has the label {word!r} at position {np.flatnonzero(y == word)[0]}, as missing "
+            "values are written; every sample needs one; if it is a class, give it another name"
+        )
+    if len(classes) < 2:
+        seen = f"only the label {str(classes[0])!r}" if len(classes) else "no labels"
+        raise FedbenchError(f"{name} has {seen}; it needs at least two classes")
+    if y.dtype.kind == "i" and classes[0] < 0:
+        raise FedbenchError(f"{name} has label {classes[0]}; whole numbers must be ≥ 0")
+    return classes
+
+
+def numbered(
+    names: Sequence[str], parts: Sequence[Samples]
+) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
+    """The classes of the first part, sorted, and of each part the labels' places among them.
+
+    Errors call the labels by `names`. A label that no sample of the first part has is refused.
+    """
+    classes, numbers = different(names[0], parts[0].y), []
+    kinds = "U" if classes.dtype.kind == "U" else "iu"
+    for name, y in zip(names, (part.y for part in parts), strict=True):
+        if y.ndim != 1 or y.dtype.kind not in kinds:
+            raise FedbenchError(
+                f"{name} is {y.dtype} of shape {y.shape}; labels must be (N,) and {classes.dtype} "
+                "as in the training data"
+            )
+        if len(unknown := np.flatnonzero(~np.isin(y, classes))):
+            raise FedbenchError(
+                f"{name} has label {str(y[unknown[0]])!r} at position {unknown[0]}; "
+                "no training sample has it"
+            )
+        numbers.append(np.searchsorted(classes, y).astype(np.int64))
+    return classes, numbers
+
+
+def owned(train: Samples, test: Samples) -> dict[str, Any]:
+    """Whose the samples are, as arguments of `Dataset`: numbered in sorted order, if it is told."""
+    told = {"groups": train.owners, "groups_test": test.owners}
+    given = {name: each for name, each in told.items() if each is not None}
+    if any(each.ndim != 1 or each.dtype.kind not in "iuU" for each in given.values()):
+        raise FedbenchError("groups must be whole numbers or words, one per sample")
+    owners = np.unique(np.concatenate([*given.values()])) if given else np.array([])
+    return {name: np.searchsorted(owners, each).astype(np.int64) for name, each in given.items()}

@@ -1,0 +1,199 @@
+"""AG News and SST-5: short news by topic, and sentences of film reviews by sentiment."""
+
+import csv
+import io
+import re
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from fedbench.base.checks import Count, Natural, Share
+from fedbench.base.errors import FedbenchError, at
+from fedbench.base.files import atomic, exists, sha256_of
+from fedbench.data.download import Remote, obtain
+from fedbench.data.partition import by_class
+from fedbench.data.text import Kind, Length, Texts, TextSet, read_text
+
+_NEWS = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
+_NEWS_PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
+_NEWS_SHA256 = {
+    "train.csv": "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e",
+    "test.csv": "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699",
+}
+_NEWS_REMOTES = {name: Remote(f"{_NEWS_PLACE}/{name}", sha) for name, sha in _NEWS_SHA256.items()}
+_OFFICIAL = 120_000  # training texts
+
+
+@dataclass(frozen=True)
+class AGNews(TextSet):
+    """News by topic: world, sports, business, science (Zhang, Zhao & LeCun, NeurIPS 2015).
+
+    Title and description are joined by a space. The share `share` of the official 120,000 training
+    texts is drawn by `seed`, the same share of each class: FedGKD uses 60,000. If the file has
+    fewer, all of them are used, and the origin of the data set says so.
+    """
+
+    EXTRA: ClassVar[str] = "text"
+    SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
+    CLASSES: ClassVar[int] = 4
+    LARGEST: ClassVar[int] = 1900  # test samples of the largest class
+
+    share: Share = 0.5
+    seed: Natural = 0
+    length: Length = 128  # tokens
+    vocabulary: Count = 20_000  # words of the substitute tokenizer
+    tokenizer: Kind = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share == 1 and self.seed:
+            raise FedbenchError(
+                f"AGNews: seed = {self.seed} has no effect with share = 1, which takes all texts; "
+                "leave it out"
+            )
+
+    def samples(self) -> tuple[int, int]:
+        """The numbers of training texts that `share` asks for, and of test texts."""
+        return round(self.share * _OFFICIAL), self.SAMPLES[1]
+
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
+        """Read `<folder>/ag_news/{train,test}.csv`, or download them."""
+        place = folder / "ag_news"
+        everything, test = (_read_news(place / name) for name in _NEWS_REMOTES)
+        train, note = self._draw(everything)
+        origin = {"source": "csv", "file": str(place), "rows": note}
+        origin |= {f"sha256 {name}": sha256_of(place / name) for name in _NEWS_REMOTES}
+        return [train, test], origin
+
+    def _draw(self, rows: Texts) -> tuple[Texts, str]:
+        """The rows to train on, in the file's order, and a note on how many they are."""
+        wanted = round(self.share * _OFFICIAL)
+        if len(rows) <= wanted:
+            return rows, f"all {len(rows)} of the file; {wanted} were wanted"
+        labels = np.array([label for label, _ in rows])
+        groups, _ = by_class(labels, np.random.default_rng(self.seed))
+        keep = [g[: max(1, round(wanted * len(g) / len(rows)))] for g in groups]
+        chosen = np.sort(np.concatenate(keep))
+        return [rows[i] for i in chosen], f"{len(chosen)} of {len(rows)}, seed {self.seed}"
+
+
+def _read_news(file: Path) -> Texts:
+    obtain(_NEWS_REMOTES[file.name], file, f"put {_NEWS} there")
+    with at(f"agnews ({file})"):
+        reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
+        try:
+            return [_news(row, reader.line_num) for row in reader]
+        except csv.Error as error:
+            raise FedbenchError(
+                f"line {reader.line_num} is not comma-separated text ({error}); the file must hold "
+                f"{_NEWS}"
+            ) from error
+
+
+def _news(row: Sequence[str], line: int) -> tuple[int, str]:
+    if len(row) not in (2, 3):
+        raise FedbenchError(f"line {line} has {len(row)} columns; the file must hold {_NEWS}")
+    if row[0] not in ("1", "2", "3", "4"):
+        raise FedbenchError(f"line {line} has class {row[0]!r}; it must be 1, 2, 3 or 4")
+    text = " ".join(row[1:]).strip()
+    if not text:
+        raise FedbenchError(f"line {line} has no text; every class needs one beside it")
+    return int(row[0]) - 1, text
+
+
+_REVIEWS = (
+    "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
+)
+_REVIEWS_REMOTE = Remote(
+    "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+    "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
+)
+_LABEL = "__label__"
+
+
+@dataclass(frozen=True)
+class SST5(TextSet):
+    """Film reviews by sentiment, 5 grades (Socher et al., EMNLP 2013): whole sentences only.
+
+    With `development`, a run that validates does so on the official 1,101 development sentences,
+    and all training sentences go to clients; without it that file is not read.
+    """
+
+    EXTRA: ClassVar[str] = "text"
+    SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
+    CLASSES: ClassVar[int] = 5
+    LARGEST: ClassVar[int] = 633  # test samples of the largest class
+
+    length: Length = 128  # tokens
+    vocabulary: Count = 20_000  # words of the substitute tokenizer
+    tokenizer: Kind = "auto"
+    development: bool = False
+
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
+        """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
+        place = folder / "sst5"
+        files = ["train.txt", "test.txt"] + ["dev.txt"] * self.development
+        missing = [place / name for name in files if not exists(place / name)]
+        if missing:
+            _fetch(missing)
+        origin, parts = {"source": "txt", "file": str(place)}, []
+        for file in (place / name for name in files):
+            with at(f"sst5 ({file})"):
+                lines = enumerate(read_text(file).split("\n"), 1)
+                parts.append([_review(line.strip(), n) for n, line in lines if line.strip()])
+            origin[f"sha256 {file.name}"] = sha256_of(file)
+        return parts, origin
+
+
+def _fetch(missing: Sequence[Path]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "trees.zip")
+        obtain(_REVIEWS_REMOTE, packed, f"put {_REVIEWS} there", missing[0])
+        with zipfile.ZipFile(packed) as trees:  # `obtain` has compared its checksum
+            for file in missing:
+                with atomic(file) as temporary:
+                    temporary.write_bytes(trees.read(f"trees/{file.name}"))
+
+
+def _review(line: str, number: int) -> tuple[int, str]:
+    where = f"line {number}"
+    if line.startswith("("):
+        try:
+            return root_and_words(line)
+        except ValueError as error:
+            raise FedbenchError(
+                f"{where} is not a tree ({error}); it must be {_REVIEWS}"
+            ) from error
+    label, *words = line.split(maxsplit=1)
+    if not label.startswith(_LABEL):
+        raise FedbenchError(f"{where} begins with {label!r}; it must be {_REVIEWS}")
+    grade = label.removeprefix(_LABEL)
+    if grade not in ("1", "2", "3", "4", "5"):
+        raise FedbenchError(f"{where} has label {label!r}; it must be {_LABEL}1 to {_LABEL}5")
+    if not words:
+        raise FedbenchError(f"{where} has no sentence; every label needs one beside it")
+    return int(grade) - 1, words[0]
+
+
+# A word may contain a no-break space: the official training file has 8\xa01\/2
+_LEAF = re.compile(r"\([0-4] ([^() \t]+)\)")
+_NODE = re.compile(r"\([0-4](?: x)+\)")
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*", "\xa0": " "}
+
+
+def root_and_words(line: str) -> tuple[int, str]:
+    """The grade 0…4 at a tree's root, and its sentence; raises `ValueError` if it is no tree."""
+    rest = _LEAF.sub("x", line)
+    while (folded := _NODE.sub("x", rest)) != rest:
+        rest = folded
+    if rest != "x":
+        raise ValueError(f"{rest[:40]!r} is left when all nodes are folded")
+    sentence = " ".join(_LEAF.findall(line))
+    for written, meant in _ESCAPES.items():
+        sentence = sentence.replace(written, meant)
+    return int(line[1]), sentence

@@ -1,0 +1,244 @@
+"""Tiny-ImageNet and ImageNet-100: photographs of 200 and of a hundred classes, decoded once."""
+
+import os
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from fedbench.base.checks import Count, Strict
+from fedbench.base.errors import FedbenchError, at, failing
+from fedbench.base.files import atomic, delete_abandoned, exists, read_text, sha256_of, write_text
+from fedbench.base.yamlfile import load
+from fedbench.data.archive import Arrays
+from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.download import Remote, obtain
+from fedbench.data.images import ImageSet, Pixels, decoded
+from fedbench.data.source import Source
+
+_CLASSES = 100  # of ImageNet-100
+_ENDINGS = (".jpeg", ".jpg", ".png")
+_LAYOUT = "train/<class>/*.JPEG and val/<class>/*.JPEG (or train.X1 … and val.X in their places)"
+_REMEDY = "delete it to have the images decoded again"
+
+
+class Contents(Strict):
+    """The manifest of a file of pixels: class names, and training and test images per class."""
+
+    classes: tuple[str, ...]
+    train: tuple[Count, ...]
+    test: tuple[Count, ...]
+    sha256: str = ""  # of the file of pixels
+
+
+@dataclass(frozen=True)
+class ImageNet100(Source):
+    """Photographs of 100 classes (Tian, Krishnan & Isola, ECCV 2020), size×size colour.
+
+    Each is scaled so that its shorter side is `size`, and its middle is cropped. The pixels are
+    written to `<folder>/imagenet100-<size>.npy`, with a manifest `.json` beside it, and mapped from
+    disk: at 224 they take 19 GB. The file's checksum is compared whenever it is read. Classes are
+    numbered in the order of their folders' names; the validation images are the test set.
+    """
+
+    SAMPLES: ClassVar[tuple[int, int]] = (126_689, 5_000)  # training and test samples
+    SHAPE: ClassVar[tuple[int, int, int]] = (3, 224, 224)  # channels, height, width, by default
+    CLASSES: ClassVar[int] = 100
+    LARGEST: ClassVar[int] = 50  # test samples of the largest class
+
+    size: Count = 224  # pixels
+
+    def load(self, folder: Path) -> Dataset:
+        """Read the decoded pixels; if there are none, decode `<folder>/imagenet100/` first."""
+        file = folder / f"imagenet100-{self.size}.npy"
+        if not (exists(file) and exists(file.with_suffix(".json"))):
+            _decode(folder / "imagenet100", file, self.size)
+        x, contents = _stored(file, self.size)
+        y, y_test = (np.repeat(np.arange(_CLASSES), n) for n in (contents.train, contents.test))
+        origin = {"source": "image folders", "file": str(file), "sha256": contents.sha256}
+        usual = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+        return Dataset(
+            "imagenet100", x[: len(y)], y, x[len(y) :], y_test,
+            classes=self.CLASSES, origin=origin, normalisation=usual,
+        )  # fmt: skip
+
+
+def _decode(source: Path, file: Path, size: int) -> None:
+    """Write all images (3, size, size) one by one, training images first, and then the manifest."""
+    train, test = _listing(source, "train"), _listing(source, "val")
+    if len(train) != _CLASSES:
+        raise FedbenchError(
+            f"imagenet100: {source} has {len(train)} classes to train on; "
+            f"it must hold {_CLASSES} as {_LAYOUT}"
+        )
+    for strange in sorted(set(train) ^ set(test)):
+        raise FedbenchError(
+            f"imagenet100: {source} has class {strange} in only one of train and val; "
+            f"it must hold {_LAYOUT}"
+        )
+    delete_abandoned(file.parent)
+    files = list(chain(*train.values(), *test.values()))
+    facts = {"descr": "|u1", "fortran_order": False, "shape": (len(files), 3, size, size)}
+    with atomic(file) as scratch:
+        with scratch.open("wb") as stream:
+            np.lib.format.write_array_header_1_0(stream, facts)
+            for image in decoded(files, size):
+                stream.write(image.transpose(2, 0, 1).tobytes())
+        sha256 = sha256_of(scratch)
+    counts = [tuple(map(len, listing.values())) for listing in (train, test)]
+    contents = Contents(classes=tuple(train), train=counts[0], test=counts[1], sha256=sha256)
+    write_text(file.with_suffix(".json"), contents.model_dump_json(indent=1) + "\n")
+
+
+def _listing(source: Path, part: str) -> dict[str, list[Path]]:
+    """The image files of train or val by class, all sorted by name."""
+    tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
+    folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
+    by_class: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
+    for folder in folders:
+        by_class[folder.name] += [f for f in folder.iterdir() if f.suffix.lower() in _ENDINGS]
+    empty = [name for name, files in by_class.items() if not files]
+    if empty or not by_class:
+        what = f"class {empty[0]} of {source / part}" if empty else source / part
+        raise FedbenchError(f"imagenet100: {what} holds no image; put the data there as {_LAYOUT}")
+    return {name: sorted(files) for name, files in by_class.items()}
+
+
+def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
+    """The images (N, side, side, 3), mapped into memory, and their manifest.
+
+    Changes in memory never reach the disk. The file stores channels first, as networks take them,
+    so that nothing needs to be copied. Raises `FedbenchError` if the file and its manifest do not
+    fit each other.
+    """
+    manifest = file.with_suffix(".json")
+    contents = load(manifest, Contents)
+    if not len(contents.classes) == len(contents.train) == len(contents.test) == _CLASSES:
+        raise FedbenchError(
+            f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
+        )
+    with at(f"imagenet100 ({file})"):
+        with failing("the file is not a readable npy array", _REMEDY):
+            pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
+        expected = (sum(contents.train) + sum(contents.test), 3, side, side)
+        if pixels.shape != expected or pixels.dtype != np.uint8:
+            raise FedbenchError(
+                f"the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} it "
+                f"must be uint8 of shape {expected}; {_REMEDY}"
+            )
+        if sha256_of(file) != contents.sha256:
+            raise FedbenchError(
+                f"the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
+            )
+    return pixels.transpose(0, 2, 3, 1), contents
+
+
+_NAME = "tiny-imagenet-200"
+# The authors publish no checksum; this is the one that several independent projects use.
+_REMOTE = Remote(
+    f"https://cs231n.stanford.edu/{_NAME}.zip",
+    "6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
+)
+_EACH = {"train": 500, "val": 50}  # images per class
+_SHAPE = (64, 64, 3)
+_NOTES = "val/val_annotations.txt"
+
+
+@dataclass(frozen=True)
+class TinyImageNet(ImageSet):
+    """Photographs of 200 classes, 64×64 colour (Le & Yang, Stanford CS 231N, 2015).
+
+    The official validation images are the test set, as in the papers: the official test images
+    have no published labels. Classes are numbered in the order of their WordNet ids.
+    """
+
+    SAMPLES: ClassVar[tuple[int, int]] = (100_000, 10_000)  # training and test samples
+    SHAPE: ClassVar[tuple[int, int, int]] = (3, 64, 64)  # channels, height, width
+    CLASSES: ClassVar[int] = 200
+    LARGEST: ClassVar[int] = 50  # test samples of the largest class
+    USUAL = Normalisation((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821))
+
+    def published(self, folder: Path) -> Arrays:
+        """The arrays of `<folder>/tiny-imagenet-200/`, or of its zip, downloaded if needed."""
+        top, file = folder / _NAME, folder / f"{_NAME}.zip"
+        if os.path.isdir(top):
+            return _arrays(top)
+        obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
+        sha256 = sha256_of(file) if os.path.isfile(file) else "missing (this is not a file)"
+        if sha256 != _REMOTE.sha256:
+            raise FedbenchError(
+                f"tinyimagenet ({file}): the sha256 is {sha256}, but {_REMOTE.sha256} is expected; "
+                f"delete it or put a sound one in its place, or unpack a sound one as {top}/"
+            )
+        with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(file) as published:
+            published.extractall(unpacked)
+            return _arrays(Path(unpacked, _NAME))
+
+
+def _arrays(top: Path) -> Arrays:
+    """The arrays of all images; raises `FedbenchError` if one is missing, before any is decoded."""
+    texts = (read_text(top / name).splitlines() for name in ("wnids.txt", _NOTES))
+    names, notes = ([line for line in text if line.strip()] for text in texts)
+    classes = sorted({name.strip() for name in names})
+    images, annotated = (
+        sorted(file.relative_to(top).as_posix() for file in top.glob(pattern))
+        for pattern in ("train/**/*.JPEG", "val/images/*")
+    )
+    with at(str(top)):
+        if not len(names) == len(classes) == TinyImageNet.CLASSES:
+            raise FedbenchError(
+                f"wnids.txt has {len(names)} lines with {len(classes)} different classes; it must "
+                f"name {TinyImageNet.CLASSES}, one per line"
+            )
+        train = {name: name.split("/")[1] for name in images}
+        test = _annotated(notes, annotated)
+        for part, labelled in (("train", train), ("val", test)):
+            counts = Counter(labelled.values())
+            for name, wnid in labelled.items():
+                if wnid not in classes:
+                    raise FedbenchError(
+                        f"{name} has class {wnid!r}; it must be one of those in wnids.txt"
+                    )
+            for wnid in classes:
+                if counts[wnid] != _EACH[part]:
+                    raise FedbenchError(
+                        f"{part} holds {counts[wnid]} images of class {wnid}; it must hold "
+                        f"{_EACH[part]}"
+                    )
+    x, x_test = (_pixels(top, [*labelled]) for labelled in (train, test))
+    y, y_test = (np.searchsorted(classes, [*labelled.values()]) for labelled in (train, test))
+    return {"x_train": x, "y_train": y, "x_test": x_test, "y_test": y_test}
+
+
+def _annotated(notes: Iterable[str], images: Iterable[str]) -> dict[str, str]:
+    """The validation images with their classes, in the order of the annotations."""
+    classes: dict[str, str] = {}
+    missing = dict.fromkeys(images)
+    for line in notes:
+        file, wnid = (*line.split("\t"), "")[:2]
+        name = f"val/images/{file}"
+        if name not in missing:
+            wrong = "twice" if name in classes else "but it is not there"
+            raise FedbenchError(f"{_NOTES} names {name} {wrong}")
+        classes[name] = wnid
+        del missing[name]
+    for name in missing:
+        raise FedbenchError(f"{name} has no line in {_NOTES}")
+    return classes
+
+
+def _pixels(top: Path, names: list[str]) -> Pixels:
+    x = np.empty((len(names), *_SHAPE), dtype=np.uint8)
+    for i, image in enumerate(decoded([top / name for name in names])):
+        if image.shape != _SHAPE:
+            raise FedbenchError(
+                f"{top}: {names[i]} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
+            )
+        x[i] = image
+    return x

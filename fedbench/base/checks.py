@@ -7,20 +7,13 @@ and data sources are `Checked` dataclasses. In both a field's annotation says wh
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
@@ -40,7 +33,6 @@ LONGEST_NAME = 200  # bytes; a file name may have 255, its ending included
 # Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
 _PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
-_NAME = re.compile(_PATTERN.replace("$", r"\Z"))
 _NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and not dots alone"
 
 
@@ -59,7 +51,7 @@ class Strict(BaseModel):
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise FedbenchError(sentence(error, type(self))) from None
+            raise FedbenchError(_sentence(error, type(self))) from None
 
     @model_validator(mode="wrap")
     @classmethod
@@ -68,11 +60,12 @@ class Strict(BaseModel):
 
         Python cannot pass on a number as a name, and pydantic would take true for 1.0.
         """
-        for key in value if isinstance(value, dict) else ():
+        fields = value if isinstance(value, dict) else {}
+        for key in fields:
             if not isinstance(key, str):
                 raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
         made = handler(value)
-        for key, given in value.items() if isinstance(value, dict) else ():
+        for key, given in fields.items():
             if isinstance(given, bool) and isinstance(made.__dict__.get(key), float):
                 raise ValueError(f"{key} = {given} is not allowed: true or false is no number")
         return made
@@ -80,7 +73,7 @@ class Strict(BaseModel):
 
 def require_name(what: str, name: str, place: object) -> None:
     """Raise `FedbenchError`, with `place` and `what` in it, unless `name` is a `Name`."""
-    if len(name) > LONGEST_NAME or not _NAME.match(name):
+    if len(name) > LONGEST_NAME or not re.fullmatch(_PATTERN, name):
         raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAME_RULE}")
 
 
@@ -89,11 +82,14 @@ def checked(cls: type[M], value: Any) -> M:
     try:
         return cls.model_validate(value)
     except ValidationError as error:
-        raise FedbenchError(sentence(error, cls)) from None
+        raise FedbenchError(_sentence(error, cls)) from None
 
 
-def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
-    """The first error in words; an unknown field goes first, as it explains missing ones."""
+def _sentence(error: ValidationError, cls: type[BaseModel]) -> str:
+    """The first error in words; an unknown field goes first, as it explains missing ones.
+
+    What is wrong inside of another model is one error of its own: that model has worded it.
+    """
     wrong = error.errors()
     first = next((e for e in wrong if e["type"] == "extra_forbidden"), None) or _of_union(wrong)
     loc = tuple(step for step in first["loc"] if step != "[key]")
@@ -101,8 +97,7 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     field = context.get("discriminator", "").strip("'")
     match first["type"]:
         case "extra_forbidden":
-            owner = place.rpartition(".")[0] or cls.__name__
-            return str(unknown(f"field in {owner}", loc[-1], _model_at(cls, loc[:-1]).model_fields))
+            return str(unknown(f"field in {cls.__name__}", place, cls.model_fields))
         case "missing":
             return f"{place} is missing"
         case "union_tag_invalid":  # the field that says which of several models is meant
@@ -130,20 +125,6 @@ def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
         return f"it must be a list; write seeds: {[*range(value)]} for the first {value}"
     single = loc and isinstance(value, str | int | float)
     return "it must be a list" + (f"; write {loc[-1]}: [{shown(value)}]" if single else "")
-
-
-def _model_at(cls: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
-    for step in loc:
-        field = cls.model_fields.get(str(step))
-        cls = next(_models_in(field.annotation), cls) if field else cls
-    return cls
-
-
-def _models_in(hint: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        yield hint
-    for inner in get_args(hint):
-        yield from _models_in(inner)
 
 
 # What the members of a union of plain values are called, by pydantic's name for them
@@ -184,13 +165,9 @@ def _member(loc: tuple[int | str, ...]) -> str:
 
 _SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
 _TYPES = {
-    float: "a number",
-    int: "a whole number",
-    str: "a word",
-    bool: "true or false",
-    list: "a list",
-    dict: "a mapping",
-}
+    float: "a number", int: "a whole number", str: "a word",
+    bool: "true or false", list: "a list", dict: "a mapping",
+}  # fmt: skip
 
 
 def allowed(hint: Any) -> str:

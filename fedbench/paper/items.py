@@ -7,9 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.paper.levels import Settings
-from fedbench.paper.notation import Level as Level
-from fedbench.paper.notation import Where as Where
-from fedbench.paper.notation import reading
+from fedbench.paper.notation import Level, Where, reading
 from fedbench.spec import Choice
 from fedbench.spec.compositions import every_method
 

@@ -1,9 +1,10 @@
 """How papers' files write the levels of axes, and metrics at a moment: '*+ASD', 'accuracy@best'."""
 
 import math
+from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, quoted, unknown
 
 # Axes with a meaning of their own: an axis becomes a column of the frames that figures are drawn
 # from, beside these.
@@ -56,6 +57,19 @@ def number_in(level: Level) -> float | None:
     except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
+
+
+def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:
+    """The error for a level that is not there; if one differs in its quotes alone, that one."""
+    for other in levels:
+        number = number_in(other)
+        same = level_text(other) == level_text(level)
+        if same or (number is not None and number == number_in(level)):
+            this, that = (
+                quoted(x) if isinstance(x, str) else level_text(x) for x in (level, other)
+            )
+            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
+    return unknown(kind, level_text(level), map(level_text, levels))
 
 
 Word = Literal["final", "best", "held-out", "mean", "median", "std", "jumps", "last", "to"]

@@ -14,8 +14,7 @@ from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings
-from fedbench.paper.notation import Level as Level
-from fedbench.paper.notation import Where as Where
+from fedbench.paper.notation import Level
 from fedbench.paper.references import check_references
 from fedbench.spec import Choice, RunSpec
 

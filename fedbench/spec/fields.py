@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fedbench.base.checks import Strict
+from fedbench.base.checks import BelowOne, Fraction, NonNegative, Positive, Share, Strict
 from fedbench.spec.choice import Choice
 from fedbench.spec.sections import Augment, Schedule, Stop, Tune, Whole
 
@@ -28,7 +28,7 @@ class RunSettings(Strict):
     """The method, as a list of parts (`fedbench list methods`); the empty list is FedAvg."""
     clients: Whole = 10
     """The number of clients, K."""
-    participation: Annotated[float, Field(gt=0, le=1)] = 1.0
+    participation: Share = 1.0
     """The share C of the clients that train in a round: a cohort of max(1, round(C·K))."""
     sampler: Choice = Choice(name="uniform")
     """The rule that draws the cohort of a round (`fedbench list samplers`)."""
@@ -46,41 +46,38 @@ class RunSettings(Strict):
     """Local steps H of a client in a round, in place of epochs."""
     batch: Whole | None = 50
     """Samples of a mini-batch, B; null: all data of a client."""
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    lr: Positive = 0.1
     """The learning rate of the first round; that of round t is lr·lr_decay^t."""
-    lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    lr_decay: Share = 1.0
     """What the learning rate is multiplied by after each round."""
     schedule: Schedule | None = None
     """A cosine or steps by which the rate falls over the rounds; null: none."""
     optimizer: Literal["sgd", "adam"] = "sgd"
     """The optimiser of the local steps."""
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    momentum: BelowOne = 0.0
     """The momentum of local SGD; it starts anew in each round."""
-    dampening: Annotated[float, Field(ge=0, le=1)] = 0.0
+    dampening: Fraction = 0.0
     """The dampening of that momentum, as in PyTorch."""
     nesterov: bool = False
     """Nesterov's momentum; it needs momentum > 0 and dampening = 0."""
-    betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
-        0.9,
-        0.999,
-    )
+    betas: tuple[BelowOne, BelowOne] = (0.9, 0.999)
     """The decay rates of Adam's two moments."""
-    eps: Annotated[float, Field(gt=0)] = 1e-8
+    eps: Positive = 1e-8
     """What Adam adds to its denominator."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: NonNegative = 0.0
     """The weight decay of the local steps, added to the gradient after clipping."""
     decay_norms: bool = True
     """false keeps weight decay off the weights and biases of normalisation layers, those on the
     shortcuts of a residual network included (the released code of FedGKD does decay these). Without
     weight decay it has no effect, and is no part of the identity."""
-    clip: Annotated[float, Field(gt=0)] | None = None
+    clip: Positive | None = None
     """The largest norm of a gradient; null: no clipping."""
     normalise: bool = False
     """Whether features are scaled: images by the usual means and deviations of their channels, a
     table by those of its training rows."""
     augment: Augment | None = None
     """Random crops and flips of the images that local steps see; scoring sees none."""
-    validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    validation: BelowOne = 0.0
     """The share of the training data that is held out before the partition. A data set that comes
     with a validation set is scored on that set, and nothing is held out."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.base.checks import Count, Strict
+from fedbench.base.checks import BelowOne, Count, Fraction, Strict
 
 WORDS = ("final", "mean", "best")  # moments of the accuracy by which a search chooses
 MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
@@ -19,9 +19,9 @@ class Augment(Strict):
 
     crop: Annotated[int, Field(ge=0, strict=True)] = 0
     """Pixels of padding on every side before a window of the first size is cut out; 0: no crop."""
-    crop_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    crop_share: Fraction = 1.0
     """The probability that a sample is cropped at all."""
-    flip: Annotated[float, Field(ge=0, le=1)] = 0.5
+    flip: Fraction = 0.5
     """The probability that a sample is mirrored left to right."""
 
     @property
@@ -38,7 +38,7 @@ class Schedule(Strict):
     kind: Literal["cosine", "step"] = "cosine"
     """cosine: from lr to least·lr along half a cosine, which the last round's successor would end;
     step: it is multiplied by `factor` at each of the rounds `at`."""
-    least: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    least: BelowOne = 0.0
     """What share of lr the cosine ends at."""
     at: tuple[Whole, ...] = ()
     """The rounds after which a step is made."""
@@ -124,25 +124,20 @@ class Tune(Strict):
     FedSAM on FedSAM alone, for a run of FedSAM with further parts."""
 
     @model_validator(mode="after")
-    def _known_score(self) -> "Tune":
+    def _searches(self) -> "Tune":
         if self.by not in WORDS and "@" not in self.by:
             raise ValueError(
                 f"by = '{self.by}' is not allowed; it must be {', '.join(WORDS)}, or a metric with "
                 "its moment, such as loss@best or round@to:0.97"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> "Tune":
-        empty = [key for key, values in self.grid.items() if not values]
-        if empty or not self.grid or not self.seeds:
+        trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
+        if not self.grid or not trials:
             raise ValueError("a grid needs at least one value for each field, and one seed")
         if self.on == "test" and self.share != Tune.model_fields["share"].default:
             raise ValueError(
                 f"share = {self.share:g} has no effect with on = 'test', where nothing is held "
                 "out; leave it out"
             )
-        trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
         if trials > MOST_TRIALS:
             raise ValueError(f"a grid of {trials:,} trials; at most {MOST_TRIALS:,} are made")
         return self

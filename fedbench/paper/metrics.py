@@ -84,13 +84,14 @@ def columns(run: RunSpec) -> set[str]:
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
     scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
-    watched = {name for probe in run.watch for name in _declared(probe.name, "COLUMNS")}
-    return {*ENGINE, *scores, *watched}
+    probes = [registry.find("probe", probe.name) for probe in run.watch]
+    return {*ENGINE, *scores, *(name for probe in probes for name in _declared(probe, "COLUMNS"))}
 
 
 def tables(run: RunSpec) -> set[str]:
     """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
-    written = {p.name: _declared(p.name, "TABLE") for p in run.watch}
+    probes = [registry.find("probe", probe.name) for probe in run.watch]
+    written = {probe.name: _declared(probe, "TABLE") for probe in probes}
     return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
 
 
@@ -103,39 +104,32 @@ def meaning(name: str) -> Meaning | None:
     table, _, column = name.rpartition("/")
     probes = registry.entries("probe")
     if table:
-        groups = [_declared(table, "TABLE") if table in probes else HELD.get(table, {})]
+        groups = [_declared(probes[table], "TABLE") if table in probes else HELD.get(table, {})]
     else:
-        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes)]
+        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes.values())]
     return next((Meaning(*group[column]) for group in groups if column in group), None)
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
     """Raise `FedbenchError` unless at least one of the runs will have the column."""
-    kinds = {_deciding(run): run for run in runs}.values()
+    kinds = {  # of runs that agree in this one is looked at
+        (*(x and x.name for x in (*run.watch, None, *run.parts)), bool(run.validation)): run
+        for run in runs
+    }.values()
     every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
     names = set().union(*(there["/" in name] for there in every))
     if name in names or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
-    for probe in registry.entries("probe"):
-        if column in _declared(probe, constant) and name in (column, f"{probe}/{column}"):
+    for probe, entry in registry.entries("probe").items():
+        if column in _declared(entry, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
     raise unknown("metric", name, names)
 
 
-def _deciding(run: RunSpec) -> tuple[object, ...]:
-    """What decides which columns a run has; of runs that agree in it one is looked at."""
-    choices = (*run.watch, None, *run.parts)
-    return (*(choice and choice.name for choice in choices), bool(run.validation))
-
-
-def _declared(name: str, constant: str) -> Any:
-    """The columns that a probe declares, with what they mean."""
-    return _checked(registry.find("probe", name), constant)
-
-
 @cache
-def _checked(probe: registry.Entry, constant: str) -> Any:
+def _declared(probe: registry.Entry, constant: str) -> Any:
+    """The columns that a probe declares, with what they mean."""
     name, declared = probe.name, probe.constants.get(constant, {})
     place = f"probe '{name}': {constant}"
     if not isinstance(declared, dict):
@@ -182,23 +176,10 @@ _VARYING = ("std", "jumps")
 _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
 
 
-def column_label(table: str, column: str) -> str:
-    """The label of a column of a probe's table."""
-    return _label(f"{table}/{column}")
-
-
 def _label(name: str) -> str:
     """The declared label and its unit; the name itself if the column is not declared."""
     label, unit, _ = meaning(name) or Meaning(name)
     return label if unit in _PLAIN else f"{label} ({unit})"
-
-
-def _words(target: Target) -> str:
-    """'45 % accuracy', 'loss 0.3'."""
-    metric = Metric(target.column)
-    if metric.is_score:
-        return f"{100 * target.value:g} % {metric.label.lower()}"
-    return f"{metric.label.lower()} {target.value:g}"
 
 
 @dataclass(frozen=True)
@@ -234,21 +215,12 @@ class Metric:
         return self._meaning.unit == "fraction"
 
     @property
-    def is_in_points(self) -> bool:
-        """Whether its differences are shown in percentage points."""
-        return self.is_score or self._meaning.unit == "percentage points"
-
-    @property
     def unit_of_differences(self) -> str:
         """Points, rounds, s, MB and the like; empty if it has no unit."""
         if self._base in _COUNTED:
             return "rounds"
-        return "points" if self.is_in_points else self._meaning.unit
-
-    @property
-    def is_of_a_model(self) -> bool:
-        """Whether it scores a model, which is done in every evaluated round."""
-        return self._base in SCORES
+        unit = self._meaning.unit
+        return "points" if unit in ("fraction", "percentage points") else unit
 
     @property
     def is_of_labels(self) -> bool:
@@ -269,8 +241,11 @@ class Metric:
     @property
     def label(self) -> str:
         """What readers are shown: the column's label, the model and the moment."""
-        if self.target:
-            return f"{_COUNTED.get(self._base) or _label(self._base)} until {_words(self.target)}"
+        if self.target:  # '45 % accuracy', 'loss 0.3'
+            goal, value = Metric(self.target.column), self.target.value
+            what = goal.label.lower()
+            words = f"{100 * value:g} % {what}" if goal.is_score else f"{what} {value:g}"
+            return f"{_COUNTED.get(self._base) or _label(self._base)} until {words}"
         text = _label(self._base)
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")

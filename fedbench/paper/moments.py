@@ -91,7 +91,8 @@ def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
         found = by_run.diff().abs().groupby(full["run_id"]).mean().dropna()
     else:
         best = "min" if Metric(asked.metric).lower_is_better else "max"
-        found = by_run.agg({"best": best, "last": "mean"}.get(str(asked.at), asked.at)).dropna()
+        usual = str(asked.at)
+        found = by_run.agg({"best": best, "last": "mean"}.get(usual, usual)).dropna()
     ends = _last(rows[rows["status"] == "diverged"], asked.metric)
     if asked.at == "best":
         lost = ends.index[~ends.index.isin(found.index)]

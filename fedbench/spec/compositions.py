@@ -78,10 +78,12 @@ def every_method() -> dict[Any, dict[str, Any]]:
 
     These are the named methods, and the methods of plug-in folders that no named one is made of.
     """
-    named: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
+    methods: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
     used = {part.name for method in compositions().values() for part in method.parts}
-    plugged = [e.name for e in registry.entries("method").values() if e.sha256]
-    return {**named, **{name: {"parts": [name]} for name in plugged if name not in used}}
+    for name, entry in registry.entries("method").items():
+        if entry.sha256 and name not in used:
+            methods[name] = {"parts": [name]}
+    return methods
 
 
 def own_methods() -> set[str]:
@@ -92,14 +94,6 @@ def own_methods() -> set[str]:
 def full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
     """Each part's name with all of its parameters, those at their defaults included."""
     return [(x.name, registry.find("method", x.name).fields | x.params) for x in parts]
-
-
-def named(name: str) -> Composition:
-    """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
-    methods = compositions()
-    if name not in methods:
-        raise registry.no_entry("method", name, methods)
-    return methods[name]
 
 
 @cache
@@ -149,11 +143,9 @@ def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
 
 def fixed_settings(parts: Sequence[Any]) -> dict[str, Any]:
     """The settings that a run of these parts always has, whatever else is given."""
-    entries, fixed = registry.entries("method"), dict[str, Any]()
-    for each in parts:
-        entry = entries.get(checked(Choice, each).name)
-        fixed |= entry.constants.get("SETTINGS", {}) if entry else {}
-    return fixed
+    entries, names = registry.entries("method"), [checked(Choice, each).name for each in parts]
+    known = [entries[name].constants for name in names if name in entries]
+    return {k: v for constants in known for k, v in constants.get("SETTINGS", {}).items()}
 
 
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,13 +159,9 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     parts: list[Any] = []
     needed: dict[str, Any] = {}
     for each in parts_of(settings):
-        choice = checked(Choice, each)
-        part_or_method = _find(choice)
-        if isinstance(part_or_method, Composition):
-            parts += part_or_method.parts
-            needed |= part_or_method.settings
-        else:  # a part stays as it is written: plans repeat it
-            parts.append(each if part_or_method == choice.name else {part_or_method: choice.params})
+        own, with_them = _spelled_out(each)
+        parts += own
+        needed |= with_them
     return {**needed, **settings, "parts": parts}
 
 
@@ -186,16 +174,20 @@ def parts_of(settings: Mapping[str, Any]) -> Sequence[Any]:
     return parts
 
 
-def _find(choice: Choice) -> str | Composition:
-    """The part or method of that name; case counts only where two names differ in nothing else."""
-    parts, name = registry.entries("method"), choice.name
+def _spelled_out(written: Any) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The parts of a part or method, and the settings that these need.
+
+    Case counts only where two names differ in nothing else.
+    """
+    choice, parts = checked(Choice, written), registry.entries("method")
+    name = choice.name
     if name in parts:
-        return name
+        return [written], {}  # as it is written: plans repeat it
     methods = compositions()
     alike = [other for other in methods if other.lower() == name.lower()]
     if name not in methods and len(alike) != 1:
         if name.lower() in parts and not alike:
-            return name.lower()
+            return [{name.lower(): choice.params}], {}
         raise registry.no_entry("method", name, [*parts, *methods])
     method = methods[name if name in methods else alike[0]]
     if choice.params:  # they belong to one part; a method may have several, or none
@@ -204,4 +196,4 @@ def _find(choice: Choice) -> str | Composition:
             f"parts: {name} = {quoted(choice.params)} is not allowed: a method given by name takes "
             f"no parameters; set them on its parts ({own})"
         )
-    return method
+    return method.parts, method.settings

@@ -198,6 +198,11 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
+def names_of(rule: Callable[..., Any]) -> frozenset[str]:
+    """The parameters of a function or method, or of what an object does when it is called."""
+    return frozenset(inspect.signature(rule).parameters)
+
+
 def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
     """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
 
@@ -205,17 +210,6 @@ def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]
     """
     asked = names_of(rule)
     return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
-
-
-def names_of(rule: Callable[..., Any]) -> frozenset[str]:
-    """The parameters of a function or method, or of what an object does when it is called."""
-    plain = rule if inspect.isroutine(rule) else type(rule).__call__
-    return _names_of(getattr(plain, "__func__", plain))
-
-
-@cache
-def _names_of(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)
 
 
 class Checked:

@@ -137,8 +137,7 @@ def nearby(path: Path) -> Path:
 
 def composition_files() -> list[Path]:
     """The files with named methods in plug-in folders."""
-    files = (folder.root / _NAMED for folder in plugin_folders())
-    return [file for file in files if exists(file)]
+    return [file for each in plugin_folders() if exists(file := each.root / _NAMED)]
 
 
 def find_file(folder: Path, name: str) -> Path:
@@ -186,23 +185,18 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
 def _searched(here: str, named: str) -> dict[Path, str]:
     """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
     packages = {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
-    for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
+    for name in [*filter(None, map(str.strip, named.split(os.pathsep))), here]:
         root = Path(here, Path(name).expanduser()).resolve()
         if not root.is_dir():
             raise FedbenchError(f"{VARIABLE}: there is no folder '{name}'")
-        packages.setdefault(root, _package(root))
-    root = Path(here).resolve()
-    packages.setdefault(root, _package(root))
+        # two folders that are no packages may both have `methods/mine.py`
+        unique = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+        packages.setdefault(root, f"{_NAMESPACE}.f{unique}")
     return packages
 
 
 def _has_plugins(folder: Path) -> bool:
     return any(exists(folder / name) for name in _CONTENT)
-
-
-def _package(root: Path) -> str:
-    """A name for a folder that is no package: two folders may both have `methods/mine.py`."""
-    return f"{_NAMESPACE}.f{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
 
 
 def _location(point: metadata.EntryPoint) -> Path:

@@ -56,10 +56,7 @@ class Strict(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _named(cls, value: Any, handler: Any) -> Any:
-        """Refuse a field whose name is not text, and true or false where a number is wanted.
-
-        Python cannot pass on a number as a name, and pydantic would take true for 1.0.
-        """
+        """Refuse a name that is no text, and true for a number, which pydantic would take for 1."""
         fields = value if isinstance(value, dict) else {}
         for key in fields:
             if not isinstance(key, str):
@@ -86,10 +83,7 @@ def checked(cls: type[M], value: Any) -> M:
 
 
 def _sentence(error: ValidationError, cls: type[BaseModel]) -> str:
-    """The first error in words; an unknown field goes first, as it explains missing ones.
-
-    What is wrong inside of another model is one error of its own: that model has worded it.
-    """
+    """The first error in words, an unknown field first; a model inside has worded its own."""
     wrong = error.errors()
     first = next((e for e in wrong if e["type"] == "extra_forbidden"), None) or _of_union(wrong)
     loc = tuple(step for step in first["loc"] if step != "[key]")
@@ -204,10 +198,7 @@ def names_of(rule: Callable[..., Any]) -> frozenset[str]:
 
 
 def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
-    """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
-
-    Only what it names is made.
-    """
+    """Call a user's rule with `given` and those `offered` that it names; only these are made."""
     asked = names_of(rule)
     return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
 

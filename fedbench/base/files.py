@@ -83,10 +83,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def mapping(text: str | bytes, place: object) -> dict[str, Any]:
-    """The mapping that a JSON text holds; raises `FedbenchError`, with `place`, on anything else.
-
-    Bytes that are no text in UTF-8 are refused too.
-    """
+    """The mapping in a JSON text; raises `FedbenchError`, with `place`, on anything else."""
     try:
         content = json.loads(text)
     except RecursionError:
@@ -104,10 +101,7 @@ def mapping_of(content: Any, place: object) -> dict[str, Any]:
 
 
 def at_home(text: str) -> str:
-    """The text with `~` replaced by the home folder where it begins a path, also after a `=`.
-
-    A shell does so for `--out ~/x` and for neither `--out=~/x` nor `results=~/x`.
-    """
+    """The text with the home folder for a `~` that begins a path, also after a `=`."""
     return re.sub(r"(^|=)~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), text)
 
 

@@ -77,10 +77,7 @@ class PluginFolder:
 
 
 def plugin_folders() -> tuple[PluginFolder, ...]:
-    """The folders that hold anything to plug in; raises `FedbenchError` on one that is not there.
-
-    Their files are not imported.
-    """
+    """The folders that hold anything to plug in; raises `FedbenchError` on one that is missing."""
     try:
         here = os.getcwd()
     except FileNotFoundError:
@@ -141,19 +138,13 @@ def composition_files() -> list[Path]:
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """The file of that name in `folder`, or in a plug-in folder's sub-folder of the same name.
-
-    The path in `folder` if there is none.
-    """
+    """The file in `folder`, there or not, or one in a plug-in folder's sub-folder of that name."""
     places = [folder / name, *(plugged.root / folder.name / name for plugged in plugin_folders())]
     return next((place for place in places if exists(place)), places[0])
 
 
 def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
-    """The files in `folder` and in the plug-in folders' sub-folders of the same name, by stem.
-
-    Raises `FedbenchError` naming both if two have the same name.
-    """
+    """The files in `folder` and in its like in plug-in folders, by stem; `FedbenchError` on two."""
     files: dict[str, Path] = {}
     for place in (folder, *(plugged.root / folder.name for plugged in plugin_folders())):
         for file in matching(place, pattern):

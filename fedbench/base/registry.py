@@ -100,10 +100,7 @@ def _same_default_dtype(module: str) -> Iterator[None]:
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind of `KINDS`, by name; those of plug-in folders come last.
-
-    Raises `FedbenchError` naming both files if two entries have the same name.
-    """
+    """All entries of a kind by name, plug-ins last; raises `FedbenchError` on two of one name."""
     return _entries(kind, plugin_folders())
 
 

@@ -54,10 +54,7 @@ def written(content: dict[str, Any]) -> str:
 
 
 def parse(pairs: Iterable[str]) -> dict[str, Any]:
-    """`['alpha=0.1', 'stratified=true']` as a mapping; values are spelled as in YAML.
-
-    Raises `FedbenchError` on a pair without a key or '=', and on a key given twice.
-    """
+    """`['alpha=0.1']` as a mapping; `FedbenchError` on a pair without '=', or a key again."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")

@@ -76,10 +76,7 @@ def _entry(entry: Any) -> dict[str, dict[str, Any]]:
 
 
 def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """The values that a search tries, by setting: 'lr=0.01,0.1'; 'lr' alone has the usual ones.
-
-    Raises `FedbenchError` on a setting that has none, or is given twice.
-    """
+    """The values to try by setting: 'lr=0.01,0.1', or 'lr' for usual ones; else `FedbenchError`."""
     grids: dict[str, tuple[Any, ...]] = {}
     for text in texts:
         name, sign, values = text.partition("=")
@@ -103,10 +100,7 @@ def targets_of(metric: str, texts: Iterable[str]) -> list[float]:
 
 
 def write_bench(bench: Bench, file: Path) -> None:
-    """Write the paper's file; raises `FedbenchError` if it is wrong, or another was there before.
-
-    A file that this function has written is replaced.
-    """
+    """Write the paper's file; raises `FedbenchError` if it is wrong, or was written by hand."""
     content = content_of(bench)
     checked(Paper, content)
     if exists(file) and not read_text(file).startswith(FIRST_LINE):
@@ -142,10 +136,7 @@ def content_of(bench: Bench) -> dict[str, Any]:
 
 
 def _refuse_twice(bench: Bench) -> None:
-    """Raise `FedbenchError` on a setting of all runs that is given in another place too.
-
-    One of the two would be ignored, and nobody could see which.
-    """
+    """Refuse a setting of all runs that is given elsewhere too: one of them would be ignored."""
     elsewhere = {
         "parts": "name them in methods, as in MOON+asd",
         "dataset": "name it by --dataset, once for each data set",

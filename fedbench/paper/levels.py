@@ -56,10 +56,7 @@ def _fill(template: Any, level: Level) -> Any:
 
 
 def layered(layers: Iterable[Settings]) -> Settings:
-    """All layers of settings in one; where two give the same setting, the later one wins.
-
-    Parameters of parts are set after all fields, so that any layer may name the parts.
-    """
+    """All layers in one, the later wins; parameters of parts, which any may name, are set last."""
     pairs = [pair for layer in layers for pair in layer.items()]
     fields = {key: value for key, value in pairs if "." not in key}
     return assigned(fields, [(key, value) for key, value in pairs if "." in key])

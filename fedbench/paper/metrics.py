@@ -96,11 +96,7 @@ def tables(run: RunSpec) -> set[str]:
 
 
 def meaning(name: str) -> Meaning | None:
-    """What a column means; None if it is not declared.
-
-    name: a column of the history without prefix and suffix ('accuracy'), or one of a table
-    ('steps/cosine').
-    """
+    """What 'accuracy', without prefix and suffix, or 'steps/cosine' means; None if not declared."""
     table, _, column = name.rpartition("/")
     probes = registry.entries("probe")
     if table:

@@ -125,10 +125,7 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
 
 
 def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None) -> Paper:
-    """The paper with the numbers of rounds of each grid's runs for `{rounds}` in what it prints.
-
-    Those of grids that are not `known` are the paper's own.
-    """
+    """The paper with rounds for `{rounds}` in what it prints: a grid's `known` ones, or its own."""
     of_all = paper.settings.get("rounds", RunSpec.model_fields["rounds"].default)
     own = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
     rounds = own | dict(known or {})

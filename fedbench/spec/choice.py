@@ -75,10 +75,7 @@ class Choice(Strict):
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name.
-
-    `tune.grid` reaches into the search, as do its other fields.
-    """
+    """Set a field, one of the search (`tune.grid`), or a parameter of each part of a name."""
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value

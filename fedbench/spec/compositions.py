@@ -66,18 +66,12 @@ class Composition(Strict):
 
 
 def compositions(file: Path = FILE) -> dict[str, Composition]:
-    """All named methods in the order of the file, then those of plug-in folders.
-
-    Raises `FedbenchError` naming both files if two define the same name.
-    """
+    """All named methods, those of the file first; raises `FedbenchError` on two of one name."""
     return _read((file, *composition_files()))
 
 
 def every_method() -> dict[Any, dict[str, Any]]:
-    """The settings of all methods to compare, by name.
-
-    These are the named methods, and the methods of plug-in folders that no named one is made of.
-    """
+    """The settings of named methods, and of methods in plug-in folders that none of them has."""
     methods: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
     used = {part.name for method in compositions().values() for part in method.parts}
     for name, entry in registry.entries("method").items():
@@ -175,15 +169,13 @@ def parts_of(settings: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _spelled_out(written: Any) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The parts of a part or method, and the settings that these need.
-
-    Case counts only where two names differ in nothing else.
-    """
+    """The parts of a part or method, and the settings that these need."""
     choice, parts = checked(Choice, written), registry.entries("method")
     name = choice.name
     if name in parts:
         return [written], {}  # as it is written: plans repeat it
     methods = compositions()
+    # case counts only where two names differ in nothing else
     alike = [other for other in methods if other.lower() == name.lower()]
     if name not in methods and len(alike) != 1:
         if name.lower() in parts and not alike:

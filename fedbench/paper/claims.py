@@ -54,7 +54,6 @@ probe's table, whose other columns may be named like axes: metrics [steps/cosine
 [30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -64,6 +63,7 @@ from fedbench.paper.notation import Level, Where, reading
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"
+_SIDES = ("winner", "loser", "of", "to", "minus")
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -115,12 +115,25 @@ class Statement(Said):
             )
         return self
 
-    def sides(self) -> Iterator[tuple[str, Side]]:
+    @model_validator(mode="after")
+    def _two_sides(self) -> "Statement":
+        sides = dict(self.sides())
+        first, second = sides.get("winner", sides.get("of")), sides.get("loser", sides.get("to"))
+        if second is None:
+            return self
+        if not where_of(first) and not where_of(second):
+            raise ValueError(f"one of {first!r} and {second!r} must name levels")
+        if isinstance(second, float) and getattr(self, "relative", False):
+            raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
+        for side in (first, second) if isinstance(self, Spread | Earlier) else ():
+            if isinstance(side, float):
+                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
+        return self
+
+    def sides(self) -> list[tuple[str, Side]]:
         """The fields that name levels, each with what it names."""
-        for name in ("winner", "loser", "of", "to", "minus"):
-            side = getattr(self, name, None)
-            if side is not None:
-                yield name, side
+        named = [(name, getattr(self, name, None)) for name in _SIDES]
+        return [(name, side) for name, side in named if side is not None]
 
 
 class Contest(Statement):
@@ -131,14 +144,6 @@ class Contest(Statement):
     or in a claim of the kind `greater` a number."""
     loser: Side = OTHERS
     """Who is not: as `winner`, or 'others' for all other levels of the axes that it names."""
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Contest":
-        _check_sides(self.winner, self.loser, getattr(self, "relative", False))
-        for side in (self.winner, self.loser):
-            if isinstance(side, float) and not isinstance(self, Greater):
-                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
-        return self
 
 
 class Greater(Contest):
@@ -183,11 +188,6 @@ class Equal(Statement):
     """The difference that is too large."""
     relative: bool = False
     """true: the margin is in percent of the second value."""
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Equal":
-        _check_sides(self.of, self.to, self.relative)
-        return self
 
 
 class Trend(Statement):
@@ -280,13 +280,6 @@ class Together(Said):
 
 SingleClaim = Greater | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
-
-
-def _check_sides(first: Side, second: Side, relative: bool = False) -> None:
-    if not where_of(first) and not where_of(second):
-        raise ValueError(f"one of {first!r} and {second!r} must name levels")
-    if relative and isinstance(second, float):
-        raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
 
 
 def where_of(side: Side | None) -> Where:

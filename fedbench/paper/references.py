@@ -160,13 +160,11 @@ def _check_comparison(place: str, claim: SingleClaim, paper: "Paper") -> None:
 
 def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
     """The claims about some tables and grids, and the claims that join only these."""
+    joining = {name: claim for name, claim in claims.items() if isinstance(claim, Together)}
     about = {
-        name: claim
+        name
         for name, claim in claims.items()
         if not isinstance(claim, Together) and (claim.table in tables or claim.grid in grids)
     }
-    return {
-        name: claim
-        for name, claim in claims.items()
-        if name in about or (isinstance(claim, Together) and about.keys() >= set(claim.claims))
-    }
+    kept = about | {name for name, claim in joining.items() if about.issuperset(claim.claims)}
+    return {name: claim for name, claim in claims.items() if name in kept}

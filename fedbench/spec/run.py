@@ -18,9 +18,8 @@ from fedbench.base.plugins import plugin_folders
 from fedbench.base.yamlfile import read_yaml
 from fedbench.spec.choice import Choice, assign, no_part
 from fedbench.spec.compositions import compositions, fixed_settings, full, parts_of, spelled_out
-from fedbench.spec.fields import RunSettings
-from fedbench.spec.numerics import NUMERICS, changed_since, given
-from fedbench.spec.sections import Augment, Tune
+from fedbench.spec.fields import Augment, RunSettings, Tune
+from fedbench.spec.numerics import NUMERICS, changed_since
 
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
 LISTED = {"shift": "shift", "parts": "method", "watch": "probe"}  # lists of these, and their kinds
@@ -50,7 +49,10 @@ class RunSpec(RunSettings):
     @field_validator("augment")
     @classmethod
     def _as_it_acts(cls, value: Augment | None) -> Augment | None:
-        return value.as_it_acts if value else None
+        """The same views in one way of writing them, which makes one identity; None: no change."""
+        if value is None or (value.crop and value.crop_share):
+            return value
+        return Augment(flip=value.flip) if value.flip else None
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":
@@ -117,8 +119,7 @@ class RunSpec(RunSettings):
         """The settings that differ from the defaults, for a line in a REPL."""
         yield from self.model_dump(mode="python", exclude_defaults=True).items()
 
-    def __str__(self) -> str:
-        return repr(self)
+    __str__ = RunSettings.__repr__
 
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
@@ -171,7 +172,7 @@ class RunSpec(RunSettings):
             name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
             for name, entry in self.plugins().items()
         }
-        newer = changed_since(self._components(), given(plain))
+        newer = changed_since(self._components(), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
 
     def _brief_tune(self) -> Tune | None:

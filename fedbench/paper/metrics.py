@@ -4,7 +4,6 @@ A column is declared here, for those of the engine, or by the probe that writes 
 column at a moment, such as 'accuracy@best'.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ class Meaning(NamedTuple):
 
 
 _Columns = dict[str, tuple[str, str, str]]
-_BETTER = ("", "higher", "lower")
 # By name: label, unit and which direction is better, as probes declare theirs
 SCORES: _Columns = {
     "loss": ("Loss", "", "lower"),
@@ -133,27 +131,25 @@ def _declared(probe: registry.Entry, constant: str) -> Any:
     if constant == "TABLE" and declared and name in _FILES:
         raise FedbenchError(f"{place}: a run has a table of that name already; rename the probe")
     for column, told in declared.items():
-        _check_column(place, column, told, _TAKEN[constant])
+        match told:
+            case (str(), str(), "" | "higher" | "lower") if isinstance(told, tuple):
+                pass
+            case _:
+                raise FedbenchError(
+                    f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
+                    "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
+                )
+        if column in _TAKEN[constant]:
+            raise FedbenchError(
+                f"{place}: '{column}' is not allowed: it is a setting of runs or a column that "
+                "every such frame has; give it another name"
+            )
+        if "@" in column or "/" in column:
+            raise FedbenchError(
+                f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
+                "after a table; give it another name"
+            )
     return declared
-
-
-def _check_column(place: str, column: str, told: Any, taken: Collection[str]) -> None:
-    parts = told if isinstance(told, tuple) else ()
-    if len(parts) != 3 or not all(isinstance(x, str) for x in parts) or parts[2] not in _BETTER:
-        raise FedbenchError(
-            f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
-            "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
-        )
-    if column in taken:
-        raise FedbenchError(
-            f"{place}: '{column}' is not allowed: it is a setting of runs or a column that every "
-            "such frame has; give it another name"
-        )
-    if "@" in column or "/" in column:
-        raise FedbenchError(
-            f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
-            "after a table; give it another name"
-        )
 
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
@@ -170,12 +166,6 @@ _MODELS = {  # names that parts give to the models that they score, beside the h
 }
 _VARYING = ("std", "jumps")
 _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
-
-
-def _label(name: str) -> str:
-    """The declared label and its unit; the name itself if the column is not declared."""
-    label, unit, _ = meaning(name) or Meaning(name)
-    return label if unit in _PLAIN else f"{label} ({unit})"
 
 
 @dataclass(frozen=True)
@@ -237,12 +227,13 @@ class Metric:
     @property
     def label(self) -> str:
         """What readers are shown: the column's label, the model and the moment."""
+        text, unit, _ = self._meaning
+        text = text if unit in _PLAIN else f"{text} ({unit})"
         if self.target:  # '45 % accuracy', 'loss 0.3'
             goal, value = Metric(self.target.column), self.target.value
             what = goal.label.lower()
             words = f"{100 * value:g} % {what}" if goal.is_score else f"{what} {value:g}"
-            return f"{_COUNTED.get(self._base) or _label(self._base)} until {words}"
-        text = _label(self._base)
+            return f"{_COUNTED.get(self._base, text)} until {words}"
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")
         if model := name.partition("[")[2].rstrip("]"):

@@ -58,14 +58,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.base.checks import Strict
+from fedbench.base.checks import NonNegative, Positive, Strict
 from fedbench.paper.notation import Level, Where, reading
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"
 _SIDES = ("winner", "loser", "of", "to", "minus")
-Number = Annotated[float, Field(allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Said(Strict):
@@ -151,9 +149,9 @@ class Greater(Contest):
 
     kind: Literal["greater"]
     """The winner is better than the loser."""
-    by: Number = 0.0
+    by: float = 0.0
     """By more than how much the winner is better; below 0: it may be worse by up to this size."""
-    margin: NotNegative = 0.0
+    margin: NonNegative = 0.0
     """By how much the size `by` may be missed."""
     place: Annotated[int, Field(ge=1)] = 1
     """The rank that the winner reaches at least: with 2, one of several losers may be ahead of it;
@@ -184,7 +182,7 @@ class Equal(Statement):
     """The first: a level of `method`, a list of them, levels by axis, or a number."""
     to: Side = OTHERS
     """The second: as `of`, or 'others' for all other levels of the axes that it names."""
-    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    margin: Positive
     """The difference that is too large."""
     relative: bool = False
     """true: the margin is in percent of the second value."""
@@ -207,7 +205,7 @@ class Trend(Statement):
     steps: Literal["each", "overall"] = "each"
     """Whether the value rises at each step, or overall: on a straight line fitted to the levels as
     equal steps."""
-    by: Number = 0.0
+    by: float = 0.0
     """By more than how much: at each step, or overall from the first level to the last."""
 
     @model_validator(mode="after")
@@ -254,11 +252,9 @@ class Slope(Statement):
             raise ValueError("of: 'others' is not allowed; name the levels")
         if not self.metrics:
             raise ValueError("metrics: name the slopes that the claim is about")
-        for metric in self.metrics:
-            if "slope" not in metric:
-                raise ValueError(
-                    f"metrics: '{metric}' is not a slope; its name must contain 'slope'"
-                )
+        others = [metric for metric in self.metrics if "slope" not in metric]
+        if others:
+            raise ValueError(f"metrics: '{others[0]}' is not a slope; 'slope' must be in its name")
         return self
 
 

@@ -129,11 +129,7 @@ _MEMBERS = {
 
 
 def _of_union(wrong: list[Any]) -> Any:
-    """The first error, without the steps that name a member of a union of plain values.
-
-    Of a list or mapping it is what is wrong inside of it; of any other value it says everything
-    that is allowed, where pydantic has an error for each member.
-    """
+    """The first error; of a union of plain values, what is wrong inside, or all that is allowed."""
     first = wrong[0]
     place, tag = first["loc"][:-1], _member(first["loc"][-1:])
     if tag not in ("str", "float"):  # the first members of our unions

@@ -85,10 +85,7 @@ def of_file(file: Path) -> Iterator[None]:
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
-    """The error for a name that is not in `allowed`; it suggests the most similar name.
-
-    Of a number it suggests none: 1.5 is not meant where 15 is. Names of other frameworks are known.
-    """
+    """The error for a name that is not in `allowed`; it suggests a similar one, but no number."""
     names = sorted(map(str, allowed))
     said = shown(name)[:_NAMES]
     lower = [each.lower() for each in names]

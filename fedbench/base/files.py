@@ -23,11 +23,7 @@ PARTIAL = ".part"  # how the names of files end that are being written
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, which it replaces if the block raises nothing.
-
-    Raises `FedbenchError` if the folder cannot be written to, the system refuses the name, or the
-    disk is full.
-    """
+    """A temporary path that replaces `path` if nothing is raised; `FedbenchError` if it cannot."""
     require_writable(path.parent)
     try:
         handle, name = tempfile.mkstemp(PARTIAL, begins(path.name), path.parent)
@@ -111,11 +107,7 @@ def exists(path: Path) -> bool:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match a pattern, sorted; none if there is no such folder.
-
-    As in a shell, a name that begins with a dot, such as those of an editor's own files, is matched
-    only by a pattern that begins with one.
-    """
+    """The sorted files of a folder, if it is there; only a dot matches the dot of a hidden file."""
     found = sorted(folder.glob(pattern)) if os.path.isdir(folder) else []
     return [each for each in found if pattern[0] == "." or each.name[0] != "."]
 

@@ -33,12 +33,9 @@ GROUP = "fedbench"
 class Kind(NamedTuple):
     """A kind of what YAML files name: where it lies in fedbench and in plug-in folders."""
 
-    package: str
-    """The package of fedbench with those that come with it."""
-    folder: str
-    """The sub-folder of a plug-in folder."""
-    base: str
-    """The name of their base class, in a room above this one."""
+    package: str  # of fedbench, with those that come with it
+    folder: str  # the sub-folder of a plug-in folder
+    base: str  # the name of their base class, in a room above this one
 
 
 KINDS = {

@@ -75,10 +75,7 @@ class Entry:
 
 @contextmanager
 def _same_default_dtype(module: str) -> Iterator[None]:
-    """Raise `FedbenchError` if a module sets torch's default dtype, which all code would get.
-
-    It is set back, and the module is forgotten, so that its next import says the same.
-    """
+    """Refuse a module that sets torch's default dtype; it is set back, and the module forgotten."""
     torch = sys.modules.get("torch")
     before = torch.get_default_dtype() if torch else None
     yield

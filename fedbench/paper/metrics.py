@@ -170,10 +170,7 @@ _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is coun
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
-
-    A column without a declaration has its name for a label and is not ranked.
-    """
+    """A column at a moment: `val_accuracy[two]@best`; one that is not declared is not ranked."""
 
     name: str
 

@@ -74,10 +74,7 @@ def _at_target(rows: pd.DataFrame, metric: str, target: Target) -> pd.Series:
 
 
 def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The moment asked for, over the evaluated rounds of the whole run or of its last few rounds.
-
-    A run with fewer rounds than asked for has none, nor one with a single value that cannot vary.
-    """
+    """The moment over evaluated rounds; a run with fewer than asked for, or than vary, has none."""
     full = _filled(rows, asked.metric)
     if asked.at == "last":
         full = full.dropna(subset=[asked.metric]).sort_values("round", kind="stable")

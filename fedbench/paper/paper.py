@@ -108,10 +108,7 @@ class Paper(Strict):
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
-    """Papers by file name, those of plug-in folders among them; all of them, or those named.
-
-    Raises `FedbenchError` if the workflow folder has none, or two papers have the same name.
-    """
+    """Papers by file name, plug-ins too; raises `FedbenchError` on none, or two of one name."""
     if not matching(workflow / "papers", "*.yaml"):
         raise FedbenchError(f"{workflow / 'papers'}: there is no paper; name a folder that has any")
     files = files_by_name(workflow / "papers", "*.yaml")

@@ -5,17 +5,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
 from fedbench.paper.items import Figure, Grid, Table
-from fedbench.paper.levels import Levels, known_levels, refuse_flattening
+from fedbench.paper.levels import Levels, known_levels, level_settings
 from fedbench.paper.notation import RESERVED_AXES, as_tuple, no_level, number_in, reading, stems
-from fedbench.spec import RunSpec
-from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
+from fedbench.spec import Choice, RunSpec
+from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, parts_of, require_free
 
 if TYPE_CHECKING:
     from fedbench.paper.paper import Paper
 
+_UNSET = object()
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
 
@@ -51,7 +53,33 @@ def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
         )
     for where in (*grid.without, *(case.where for case in grid.cases)):
         _check_where(place, where, grid)
-    refuse_flattening(place, grid.settings, grid.axes, levels)
+    _refuse_flattening(f"{place}.settings", grid, levels)
+
+
+def _refuse_flattening(place: str, grid: Grid, levels: Levels) -> None:
+    """Refuse a setting of a grid that would overwrite what the levels of an axis differ in."""
+    for axis, labels in grid.axes.items():
+        of_levels = [level_settings(levels, axis, label) for label in labels]
+        for key in grid.settings:
+            values = [_value(key, each) for each in of_levels]
+            if "." in key:  # only the levels that have the part can differ in its parameter
+                values = [value for value in values if value is not _UNSET]
+            if any(value != values[0] for value in values):
+                raise FedbenchError(
+                    f"{place}: {key} would overwrite what the levels of the axis '{axis}' differ "
+                    "in; leave it out, or set it in a case"
+                )
+
+
+def _value(key: str, settings: Mapping[str, Any]) -> Any:
+    """The value that a level gives to a field, or to `part.parameter` of the parts it names."""
+    part, _, parameter = key.partition(".")
+    if key in settings or not parameter:
+        return settings.get(key, _UNSET)
+    parts = [checked(Choice, each) for each in parts_of(settings)]
+    given = [each.params for each in parts if each.name == part]
+    usual = registry.find("method", part).fields.get(parameter) if given else None
+    return [params.get(parameter, usual) for params in given] or _UNSET
 
 
 def _check_axis(place: str, axis: str, grid: Grid, levels: Levels) -> None:
@@ -85,11 +113,7 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
 def _check_where(
     place: str, where: Mapping[str, Any], grid: Grid, *, claim: bool = False, free: bool = False
 ) -> None:
-    """Refuse unknown axes and levels.
-
-    A claim may also name metrics, and several levels by a star; with `free` an unknown axis may be
-    a column of a probe's table.
-    """
+    """Refuse unknown axes and levels; `free`: an axis may be a column of a probe's table."""
     for axis, labels in where.items():
         levels = grid.axes.get(axis, ())
         if claim and axis == "metric":

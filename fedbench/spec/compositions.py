@@ -27,6 +27,7 @@ RESERVED_METHODS = RESERVED_LEVELS | {
     "all": "the workflow's setting `train` names every method by it",
     "none": "the workflow's setting `train` names no method by it",
 }
+_Values = Annotated[tuple[float, ...], Field(min_length=1)]
 FILE = Path(__file__).with_suffix(".yaml")
 
 
@@ -37,9 +38,7 @@ class Composition(Strict):
     """The parts, in order; none is FedAvg."""
     settings: dict[str, Any] = Field(default_factory=dict, alias="with")
     """Settings of a run that the method needs beside its parts."""
-    search: dict[str, Annotated[tuple[float, ...], Field(min_length=1)]] = Field(
-        default_factory=dict
-    )
+    search: dict[str, _Values] = Field(default_factory=dict)
     """Values of its main parameter that a comparison of many methods tries, by `part.parameter`."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
     """The papers of this project that use the method."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from fedbench import Machine, RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
-from fedbench.spec.compositions import compositions, named
+from fedbench.spec.compositions import compositions
 from fedbench.store import RunFolder
 from fedbench.store.states import state
 
@@ -37,7 +37,7 @@ def trials(name: str, args: argparse.Namespace) -> list[RunSpec]:
     """The full runs of a method, one per learning rate."""
     chosen = {"dataset": args.dataset, "model": args.model, "rounds": args.rounds}
     chosen["eval_every"] = min(10, args.choose_after)
-    method = named(name).run_settings()
+    method = compositions()[name].run_settings()
     return [RunSpec(**SETTING | chosen | method | {"lr": rate}) for rate in RATES]
 
 

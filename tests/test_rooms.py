@@ -127,7 +127,7 @@ WITHOUT_TORCH = [
     "import fedbench.plan.plan, fedbench.report.site, fedbench.jobs.collect",
     "from fedbench.base.registry import entries; entries('method')",
     "from fedbench import RunSpec; RunSpec(parts=['fedprox']).id",
-    "from fedbench.spec.compositions import named; named('FedADC+').run_settings()",
+    "from fedbench.spec.compositions import compositions; compositions()['FedADC+'].run_settings()",
     # searches, and all papers as a user asks what they cost
     "from fedbench.plan.plan import make_plan;"
     "make_plan(Path('workflow'), 'paper', ('rmfl',), ('table1',))",

@@ -7,20 +7,13 @@ and data sources are `Checked` dataclasses. In both a field's annotation says wh
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
@@ -40,7 +33,6 @@ LONGEST_NAME = 200  # bytes; a file name may have 255, its ending included
 # Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
 _PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
-_NAME = re.compile(_PATTERN.replace("$", r"\Z"))
 _NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and not dots alone"
 
 
@@ -59,20 +51,18 @@ class Strict(BaseModel):
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise FedbenchError(sentence(error, type(self))) from None
+            raise FedbenchError(_sentence(error, type(self))) from None
 
     @model_validator(mode="wrap")
     @classmethod
     def _named(cls, value: Any, handler: Any) -> Any:
-        """Refuse a field whose name is not text, and true or false where a number is wanted.
-
-        Python cannot pass on a number as a name, and pydantic would take true for 1.0.
-        """
-        for key in value if isinstance(value, dict) else ():
+        """Refuse a name that is no text, and true for a number, which pydantic would take for 1."""
+        fields = value if isinstance(value, dict) else {}
+        for key in fields:
             if not isinstance(key, str):
                 raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
         made = handler(value)
-        for key, given in value.items() if isinstance(value, dict) else ():
+        for key, given in fields.items():
             if isinstance(given, bool) and isinstance(made.__dict__.get(key), float):
                 raise ValueError(f"{key} = {given} is not allowed: true or false is no number")
         return made
@@ -80,7 +70,7 @@ class Strict(BaseModel):
 
 def require_name(what: str, name: str, place: object) -> None:
     """Raise `FedbenchError`, with `place` and `what` in it, unless `name` is a `Name`."""
-    if len(name) > LONGEST_NAME or not _NAME.match(name):
+    if len(name) > LONGEST_NAME or not re.fullmatch(_PATTERN, name):
         raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAME_RULE}")
 
 
@@ -89,11 +79,11 @@ def checked(cls: type[M], value: Any) -> M:
     try:
         return cls.model_validate(value)
     except ValidationError as error:
-        raise FedbenchError(sentence(error, cls)) from None
+        raise FedbenchError(_sentence(error, cls)) from None
 
 
-def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
-    """The first error in words; an unknown field goes first, as it explains missing ones."""
+def _sentence(error: ValidationError, cls: type[BaseModel]) -> str:
+    """The first error in words, an unknown field first; a model inside has worded its own."""
     wrong = error.errors()
     first = next((e for e in wrong if e["type"] == "extra_forbidden"), None) or _of_union(wrong)
     loc = tuple(step for step in first["loc"] if step != "[key]")
@@ -101,8 +91,7 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     field = context.get("discriminator", "").strip("'")
     match first["type"]:
         case "extra_forbidden":
-            owner = place.rpartition(".")[0] or cls.__name__
-            return str(unknown(f"field in {owner}", loc[-1], _model_at(cls, loc[:-1]).model_fields))
+            return str(unknown(f"field in {cls.__name__}", place, cls.model_fields))
         case "missing":
             return f"{place} is missing"
         case "union_tag_invalid":  # the field that says which of several models is meant
@@ -132,20 +121,6 @@ def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
     return "it must be a list" + (f"; write {loc[-1]}: [{shown(value)}]" if single else "")
 
 
-def _model_at(cls: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
-    for step in loc:
-        field = cls.model_fields.get(str(step))
-        cls = next(_models_in(field.annotation), cls) if field else cls
-    return cls
-
-
-def _models_in(hint: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        yield hint
-    for inner in get_args(hint):
-        yield from _models_in(inner)
-
-
 # What the members of a union of plain values are called, by pydantic's name for them
 _MEMBERS = {
     "str": "text", "bool": "true or false", "int": "a number", "float": "a number",
@@ -154,11 +129,7 @@ _MEMBERS = {
 
 
 def _of_union(wrong: list[Any]) -> Any:
-    """The first error, without the steps that name a member of a union of plain values.
-
-    Of a list or mapping it is what is wrong inside of it; of any other value it says everything
-    that is allowed, where pydantic has an error for each member.
-    """
+    """The first error; of a union of plain values, what is wrong inside, or all that is allowed."""
     first = wrong[0]
     place, tag = first["loc"][:-1], _member(first["loc"][-1:])
     if tag not in ("str", "float"):  # the first members of our unions
@@ -184,13 +155,9 @@ def _member(loc: tuple[int | str, ...]) -> str:
 
 _SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
 _TYPES = {
-    float: "a number",
-    int: "a whole number",
-    str: "a word",
-    bool: "true or false",
-    list: "a list",
-    dict: "a mapping",
-}
+    float: "a number", int: "a whole number", str: "a word",
+    bool: "true or false", list: "a list", dict: "a mapping",
+}  # fmt: skip
 
 
 def allowed(hint: Any) -> str:
@@ -221,24 +188,15 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
-def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
-    """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
-
-    Only what it names is made.
-    """
-    asked = names_of(rule)
-    return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
-
-
 def names_of(rule: Callable[..., Any]) -> frozenset[str]:
     """The parameters of a function or method, or of what an object does when it is called."""
-    plain = rule if inspect.isroutine(rule) else type(rule).__call__
-    return _names_of(getattr(plain, "__func__", plain))
+    return frozenset(inspect.signature(rule).parameters)
 
 
-@cache
-def _names_of(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)
+def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
+    """Call a user's rule with `given` and those `offered` that it names; only these are made."""
+    asked = names_of(rule)
+    return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
 
 
 class Checked:

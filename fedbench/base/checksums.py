@@ -12,10 +12,7 @@ from fedbench.base.plugins import PluginFolder
 
 
 def digest(value: Any) -> str:
-    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys.
-
-    Raises `FedbenchError` on lists or mappings that lie hundreds deep inside each other.
-    """
+    """12 digits of the sha256 of a value as JSON; `FedbenchError` if it lies hundreds deep."""
     try:
         text = json.dumps(canonical(value), sort_keys=True, separators=(",", ":"))
     except RecursionError:

@@ -6,10 +6,11 @@ import re
 import reprlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
-_LIST = 300  # characters of them that are a list of names
+_LIST = 304  # characters of them that are a list of names
 _ELSEWHERE = {  # what settings are called elsewhere, where spelling alone does not tell
     **{"learning_rate": "lr", "step_size": "lr", "local_steps": "steps", "num_steps": "steps"},
     **dict.fromkeys(("fraction", "client_fraction", "fraction_fit", "c"), "participation"),
@@ -26,7 +27,10 @@ class FedbenchError(ValueError):
     """
 
     def __init__(self, text: object) -> None:
-        super().__init__(_shortened(without_password(_printable(str(text)))))
+        line = " ".join(str(text).split())
+        # a terminal would obey control characters
+        escaped = [x if x.isprintable() else x.encode("unicode_escape").decode() for x in line]
+        super().__init__(_shortened(without_password("".join(escaped))))
 
 
 @contextmanager
@@ -81,10 +85,7 @@ def of_file(file: Path) -> Iterator[None]:
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
-    """The error for a name that is not in `allowed`; it suggests the most similar name.
-
-    Of a number it suggests none: 1.5 is not meant where 15 is. Names of other frameworks are known.
-    """
+    """The error for a name that is not in `allowed`; it suggests a similar one, but no number."""
     names = sorted(map(str, allowed))
     said = shown(name)[:_NAMES]
     lower = [each.lower() for each in names]
@@ -92,7 +93,9 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     near = [_ELSEWHERE[said.lower()]] if _ELSEWHERE.get(said.lower()) in names else near
     spelled = [each for each in names if each.lower() in near]  # moon and MOON
     best = difflib.get_close_matches(said, spelled, 1, 0)
-    everything = _listed(names) or "nothing"
+    ends = accumulate(len(each) + 2 for each in names[:_NAMES])
+    room = sum(end <= _LIST for end in ends)
+    everything = ", ".join(names[:room] + ["…"] * (room < len(names))) or "nothing"
     hint = f"did you mean '{best[0]}'?" if best else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")
 
@@ -102,16 +105,6 @@ def require_among(place: str, kind: str, name: object, allowed: Collection[objec
     if name not in allowed:
         error = unknown(kind, name, map(str, allowed))
         raise FedbenchError(f"{place}: {error}") if place else error
-
-
-def _listed(names: list[str]) -> str:
-    """As many names as a message has room for beside what else it says, none of them cut."""
-    said = ""
-    for i, name in enumerate(names):
-        if i == _NAMES or len(said) + len(name) > _LIST:
-            return f"{said}, …"
-        said += f", {name}" if said else name
-    return said
 
 
 def shown(value: object) -> str:
@@ -134,12 +127,6 @@ def _shortened(text: str) -> str:
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-
-
-def _printable(text: str) -> str:
-    """One line, with control characters, which a terminal would obey, written as escapes."""
-    words = " ".join(text.split())
-    return "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in words)
 
 
 _brief = reprlib.Repr()

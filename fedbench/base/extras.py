@@ -18,10 +18,7 @@ PACKAGES = {
 
 
 def require(extra: str, user: str) -> None:
-    """Raise `FedbenchError`, which says how to install it, if a package of `extra` is missing.
-
-    user: who needs it, such as "model 'tinyvit'".
-    """
+    """Raise `FedbenchError`, with how to install it, if a package that `user` needs is missing."""
     missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
     if missing:
         raise FedbenchError(

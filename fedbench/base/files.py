@@ -23,11 +23,7 @@ PARTIAL = ".part"  # how the names of files end that are being written
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, which it replaces if the block raises nothing.
-
-    Raises `FedbenchError` if the folder cannot be written to, the system refuses the name, or the
-    disk is full.
-    """
+    """A temporary path that replaces `path` if nothing is raised; `FedbenchError` if it cannot."""
     require_writable(path.parent)
     try:
         handle, name = tempfile.mkstemp(PARTIAL, begins(path.name), path.parent)
@@ -83,10 +79,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def mapping(text: str | bytes, place: object) -> dict[str, Any]:
-    """The mapping that a JSON text holds; raises `FedbenchError`, with `place`, on anything else.
-
-    Bytes that are no text in UTF-8 are refused too.
-    """
+    """The mapping in a JSON text; raises `FedbenchError`, with `place`, on anything else."""
     try:
         content = json.loads(text)
     except RecursionError:
@@ -104,10 +97,7 @@ def mapping_of(content: Any, place: object) -> dict[str, Any]:
 
 
 def at_home(text: str) -> str:
-    """The text with `~` replaced by the home folder where it begins a path, also after a `=`.
-
-    A shell does so for `--out ~/x` and for neither `--out=~/x` nor `results=~/x`.
-    """
+    """The text with the home folder for a `~` that begins a path, also after a `=`."""
     return re.sub(r"(^|=)~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), text)
 
 
@@ -117,11 +107,7 @@ def exists(path: Path) -> bool:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match a pattern, sorted; none if there is no such folder.
-
-    As in a shell, a name that begins with a dot, such as those of an editor's own files, is matched
-    only by a pattern that begins with one.
-    """
+    """The sorted files of a folder, if it is there; only a dot matches the dot of a hidden file."""
     found = sorted(folder.glob(pattern)) if os.path.isdir(folder) else []
     return [each for each in found if pattern[0] == "." or each.name[0] != "."]
 

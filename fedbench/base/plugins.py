@@ -33,12 +33,9 @@ GROUP = "fedbench"
 class Kind(NamedTuple):
     """A kind of what YAML files name: where it lies in fedbench and in plug-in folders."""
 
-    package: str
-    """The package of fedbench with those that come with it."""
-    folder: str
-    """The sub-folder of a plug-in folder."""
-    base: str
-    """The name of their base class, in a room above this one."""
+    package: str  # of fedbench, with those that come with it
+    folder: str  # the sub-folder of a plug-in folder
+    base: str  # the name of their base class, in a room above this one
 
 
 KINDS = {
@@ -77,10 +74,7 @@ class PluginFolder:
 
 
 def plugin_folders() -> tuple[PluginFolder, ...]:
-    """The folders that hold anything to plug in; raises `FedbenchError` on one that is not there.
-
-    Their files are not imported.
-    """
+    """The folders that hold anything to plug in; raises `FedbenchError` on one that is missing."""
     try:
         here = os.getcwd()
     except FileNotFoundError:
@@ -137,24 +131,17 @@ def nearby(path: Path) -> Path:
 
 def composition_files() -> list[Path]:
     """The files with named methods in plug-in folders."""
-    files = (folder.root / _NAMED for folder in plugin_folders())
-    return [file for file in files if exists(file)]
+    return [file for each in plugin_folders() if exists(file := each.root / _NAMED)]
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """The file of that name in `folder`, or in a plug-in folder's sub-folder of the same name.
-
-    The path in `folder` if there is none.
-    """
+    """The file in `folder`, there or not, or one in a plug-in folder's sub-folder of that name."""
     places = [folder / name, *(plugged.root / folder.name / name for plugged in plugin_folders())]
     return next((place for place in places if exists(place)), places[0])
 
 
 def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
-    """The files in `folder` and in the plug-in folders' sub-folders of the same name, by stem.
-
-    Raises `FedbenchError` naming both if two have the same name.
-    """
+    """The files in `folder` and in its like in plug-in folders, by stem; `FedbenchError` on two."""
     files: dict[str, Path] = {}
     for place in (folder, *(plugged.root / folder.name for plugged in plugin_folders())):
         for file in matching(place, pattern):
@@ -186,23 +173,18 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
 def _searched(here: str, named: str) -> dict[Path, str]:
     """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
     packages = {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
-    for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
+    for name in [*filter(None, map(str.strip, named.split(os.pathsep))), here]:
         root = Path(here, Path(name).expanduser()).resolve()
         if not root.is_dir():
             raise FedbenchError(f"{VARIABLE}: there is no folder '{name}'")
-        packages.setdefault(root, _package(root))
-    root = Path(here).resolve()
-    packages.setdefault(root, _package(root))
+        # two folders that are no packages may both have `methods/mine.py`
+        unique = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+        packages.setdefault(root, f"{_NAMESPACE}.f{unique}")
     return packages
 
 
 def _has_plugins(folder: Path) -> bool:
     return any(exists(folder / name) for name in _CONTENT)
-
-
-def _package(root: Path) -> str:
-    """A name for a folder that is no package: two folders may both have `methods/mine.py`."""
-    return f"{_NAMESPACE}.f{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
 
 
 def _location(point: metadata.EntryPoint) -> Path:

@@ -33,14 +33,10 @@ def alive(pid: int, since: float | None = None) -> bool:
     since: when it began, as `began` told. Numbers are used again, in a container often at once, so
     that another process may have this one now.
     """
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        pass
+    import psutil
+
     now = began(pid) if since is not None else None
-    return since is None or now is None or abs(now - since) < _SECONDS
+    return psutil.pid_exists(pid) and (now is None or abs(now - (since or 0.0)) < _SECONDS)
 
 
 def take(file: Path) -> bool:

@@ -17,7 +17,6 @@ from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.checks import Checked
 from fedbench.base.checksums import checksums, parsed
 from fedbench.base.errors import FedbenchError, called, require_among, short, unknown
 from fedbench.base.files import matching
@@ -47,18 +46,16 @@ class Entry:
         Raises `FedbenchError` on a plug-in that cannot be imported, is no plug-in, or was changed
         since this process read it.
         """
-        if self.sha256:
-            return self._load_plugin()
-        cls: type = getattr(importlib.import_module(self.module), self.attribute)
-        return cls
-
-    def _load_plugin(self) -> type:
+        cls: type
+        if not self.sha256:
+            cls = getattr(importlib.import_module(self.module), self.attribute)
+            return cls
         if checksums(self.file, self.folder) != self.sha256:
             raise FedbenchError(f"{self.file}: was changed after it was read; start again")
         self.folder.make_importable()
         try:
             with _same_default_dtype(self.module):
-                cls: type = getattr(importlib.import_module(self.module), self.attribute)
+                cls = getattr(importlib.import_module(self.module), self.attribute)
         except FedbenchError as error:
             raise FedbenchError(f"{self.file}: {error}") from None
         except Exception as error:  # whatever the user's code raises while it is imported
@@ -67,11 +64,6 @@ class Entry:
         return cls
 
     def _require_base(self, cls: type) -> None:
-        if not issubclass(cls, Checked):
-            raise FedbenchError(
-                f"{self.file}: class {self.attribute} must derive from a base class of fedbench, "
-                "as a method derives from fedbench.Part"
-            )
         ours = [c.__name__ for c in cls.__mro__ if c.__module__.startswith("fedbench.")]
         folders = {kind.base: kind.folder for kind in KINDS.values()}
         found = next((name for name in ours if name in folders), None)
@@ -83,10 +75,7 @@ class Entry:
 
 @contextmanager
 def _same_default_dtype(module: str) -> Iterator[None]:
-    """Raise `FedbenchError` if a module sets torch's default dtype, which all code would get.
-
-    It is set back, and the module is forgotten, so that its next import says the same.
-    """
+    """Refuse a module that sets torch's default dtype; it is set back, and the module forgotten."""
     torch = sys.modules.get("torch")
     before = torch.get_default_dtype() if torch else None
     yield
@@ -102,10 +91,7 @@ def _same_default_dtype(module: str) -> Iterator[None]:
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind of `KINDS`, by name; those of plug-in folders come last.
-
-    Raises `FedbenchError` naming both files if two entries have the same name.
-    """
+    """All entries of a kind by name, plug-ins last; raises `FedbenchError` on two of one name."""
     return _entries(kind, plugin_folders())
 
 
@@ -120,7 +106,7 @@ def find(kind: str, name: str) -> Entry:
 def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
     """The error for a name that is not allowed, or the name of a class that is no entry yet."""
     for file, _ in _plugged(kind, plugin_folders()):
-        for node in _classes(file, file.read_bytes()):
+        for node in _classes(file):
             if node.name.lower() == name.lower() and not _is_entry(node):
                 return FedbenchError(
                     f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
@@ -173,42 +159,34 @@ def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Pat
                 yield file, folder
 
 
-def _read(file: Path, folder: PluginFolder) -> list[Entry]:
-    content, plugged = file.read_bytes(), folder is not _OWN
-    parts = file.relative_to(folder.root).with_suffix("").parts
-    module = ".".join((folder.package, *parts))
-    classes = [node for node in _classes(file, content) if _is_entry(node)]
-    sha256 = checksums(file, folder) if plugged and classes else {}
-    return [_entry(node, module, folder, file, sha256) for node in classes]
+def _read(file: Path, folder: PluginFolder) -> Iterator[Entry]:
+    classes = [node for node in _classes(file) if _is_entry(node)]
+    module = ".".join((folder.package, *file.relative_to(folder.root).with_suffix("").parts))
+    sha256 = checksums(file, folder) if folder is not _OWN and classes else {}
+    for node in classes:
+        cls, doc = node.name, ast.get_docstring(node) or ""
+        if not cls.isascii():
+            raise FedbenchError(
+                f"{file}: class {cls}: the name is not allowed; it becomes a part of runs' ids, so "
+                "that it must be of the letters A-Z a-z, digits and underscores"
+            )
+        fields, constants, nulls = dict[str, Any](), dict[str, Any](), set[str]()
+        for item in node.body:
+            match item:
+                case ast.AnnAssign(target=ast.Name(id=name)):
+                    constant = "ClassVar" in ast.unparse(item.annotation)
+                    (constants if constant else fields)[name] = _literal(item.value)
+                    if isinstance(item.value, ast.Constant) and item.value.value is None:
+                        nulls.add(name)
+                case ast.Assign(targets=[ast.Name(id=name), *_]) if name.isupper():
+                    constants[name] = _literal(item.value)
+        known = (frozenset(nulls), folder, file, sha256)
+        yield Entry(cls.lower(), module, cls, fields, doc, constants, *known)
 
 
-def _entry(
-    node: ast.ClassDef, module: str, folder: PluginFolder, file: Path, sha256: Mapping[str, str]
-) -> Entry:
-    if not node.name.isascii():
-        raise FedbenchError(
-            f"{file}: class {node.name}: the name is not allowed; it becomes a part of runs' ids, "
-            "so that it must be of the letters A-Z a-z, digits and underscores"
-        )
-    fields: dict[str, Any] = {}
-    constants: dict[str, Any] = {}
-    nulls = set()
-    for item in node.body:
-        match item:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                constant = "ClassVar" in ast.unparse(item.annotation)
-                (constants if constant else fields)[name] = _literal(item.value)
-                if isinstance(item.value, ast.Constant) and item.value.value is None:
-                    nulls.add(name)
-            case ast.Assign(targets=[ast.Name(id=name), *_]) if name.isupper():
-                constants[name] = _literal(item.value)
-    doc = ast.get_docstring(node) or ""
-    name, known = node.name.lower(), (frozenset(nulls), folder, file, sha256)
-    return Entry(name, module, node.name, fields, doc, constants, *known)
-
-
-def _classes(file: Path, content: bytes) -> list[ast.ClassDef]:
-    return [node for node in parsed(file, content).body if isinstance(node, ast.ClassDef)]
+def _classes(file: Path) -> list[ast.ClassDef]:
+    nodes = parsed(file, file.read_bytes()).body
+    return [node for node in nodes if isinstance(node, ast.ClassDef)]
 
 
 def _is_entry(node: ast.ClassDef) -> bool:

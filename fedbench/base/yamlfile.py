@@ -54,10 +54,7 @@ def written(content: dict[str, Any]) -> str:
 
 
 def parse(pairs: Iterable[str]) -> dict[str, Any]:
-    """`['alpha=0.1', 'stratified=true']` as a mapping; values are spelled as in YAML.
-
-    Raises `FedbenchError` on a pair without a key or '=', and on a key given twice.
-    """
+    """`['alpha=0.1']` as a mapping; `FedbenchError` on a pair without '=', or a key again."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
@@ -86,14 +83,18 @@ _CORE = {
 }
 
 
-class _Nodes(Composer, CParser, BaseResolver):
-    """Parses a text into nodes, each with the tag that the file or the core schema gives it."""
+class _Reader(Composer, CParser, BaseResolver):
+    """Parses a text into nodes by the core schema, and reads the plain values that they hold.
+
+    What an alias stands for counts wherever the alias is used, so that a small file cannot spell a
+    huge value, and no value can contain itself.
+    """
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
         Composer.__init__(self)
         BaseResolver.__init__(self)
-        self._open = 0
+        self._open = self._values = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> Any:
         """The next node; a text of nothing but brackets would end the process."""
@@ -104,13 +105,44 @@ class _Nodes(Composer, CParser, BaseResolver):
         self._open -= 1
         return node
 
+    def read(self, node: yaml.Node, *inside: yaml.Node) -> Any:
+        """The node's value; `inside`: the lists and mappings that it lies in."""
+        self._values += 1
+        if self._values > MOST:
+            raise _at(node, f"more than {MOST:,} values, aliases followed")
+        if node in inside:
+            raise _at(node, "an alias stands inside what it names")
+        if len(inside) > DEEPEST:
+            raise _at(node, _TOO_DEEP)
+        kind = node.tag.removeprefix(_TAG)
+        match node:
+            case yaml.ScalarNode() if kind == "str" or kind in _CORE:
+                return _scalar(kind, node)
+            case yaml.SequenceNode() if kind == "seq":
+                return [self.read(each, *inside, node) for each in node.value]
+            case yaml.MappingNode() if kind == "map":
+                return self._mapping(node, *inside)
+        words = "null, true or false, a number, text, a list or a mapping"
+        raise _at(node, f"{kind} {_text(node)}: a value is {words}")
+
+    def _mapping(self, node: yaml.MappingNode, *inside: yaml.Node) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for key_node, value in node.value:
+            key = self.read(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            if isinstance(key, bool | None) or key != key:
+                raise _at(key_node, f"{_text(key_node)} as a key; put it in quotes")
+            if key in found:
+                raise _at(key_node, f"'{key}' is given twice")
+            found[key] = self.read(value, *inside, node)
+        return found
+
 
 class _Dumper(yaml.SafeDumper):
     """SafeDumper that puts text in quotes which YAML 1.1 or 1.2 would read as something else."""
 
 
 for _kind, _pattern in _CORE.items():
-    for _class in (_Nodes, _Dumper):
+    for _class in (_Reader, _Dumper):
         _class.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), None)
 
 _PLAINER = {
@@ -134,60 +166,15 @@ def _value(text: str, place: str) -> Any:
             raise yaml.YAMLError(f"{len(text):,} letters; at most {LARGEST:,} are read")
         if _HALF.search(text):  # as a command line spells bytes that are no UTF-8
             raise yaml.YAMLError("a letter of it is no UTF-8 text")
-        node = _Nodes(text).get_single_node()
-        return None if node is None else _Reader().read(node)
+        reader = _Reader(text)
+        node = reader.get_single_node()
+        return None if node is None else reader.read(node)
+    except yaml.MarkedYAMLError as error:
+        line = getattr(error.problem_mark, "line", 0) + 1
+        told = _PLAINER.get(str(error.problem), error.problem)
+        raise FedbenchError(f"{place}: not valid YAML: line {line}: {told}") from None
     except yaml.YAMLError as error:
-        raise FedbenchError(f"{place}: not valid YAML: {_said(error)}") from None
-
-
-def _said(error: yaml.YAMLError) -> str:
-    """What is wrong and in which line, for readers who do not know the parser's words."""
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    if mark is None or problem is None:
-        return str(error)
-    return f"line {mark.line + 1}: {_PLAINER.get(problem, problem)}"
-
-
-class _Reader:
-    """Reads the plain values that nodes hold, and refuses a key that is given twice.
-
-    What an alias stands for counts wherever the alias is used, so that a small file cannot spell a
-    huge value, and no value can contain itself.
-    """
-
-    def __init__(self) -> None:
-        self._values = 0
-
-    def read(self, node: yaml.Node, inside: tuple[yaml.Node, ...] = ()) -> Any:
-        """The node's value; `inside`: the lists and mappings that it lies in."""
-        self._values += 1
-        if self._values > MOST:
-            raise _at(node, f"more than {MOST:,} values, aliases followed")
-        if node in inside:
-            raise _at(node, "an alias stands inside what it names")
-        if len(inside) > DEEPEST:
-            raise _at(node, _TOO_DEEP)
-        kind, within = node.tag.removeprefix(_TAG), (*inside, node)
-        match node:
-            case yaml.ScalarNode() if kind == "str" or kind in _CORE:
-                return _scalar(kind, node)
-            case yaml.SequenceNode() if kind == "seq":
-                return [self.read(each, within) for each in node.value]
-            case yaml.MappingNode() if kind == "map":
-                return self._mapping(node, within)
-        words = "null, true or false, a number, text, a list or a mapping"
-        raise _at(node, f"{kind} {_text(node)}: a value is {words}")
-
-    def _mapping(self, node: yaml.MappingNode, within: tuple[yaml.Node, ...]) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
-        for key_node, value in node.value:
-            key = self.read(key_node, within) if isinstance(key_node, yaml.ScalarNode) else None
-            if isinstance(key, bool | None) or key != key:
-                raise _at(key_node, f"{_text(key_node)} as a key; put it in quotes")
-            if key in found:
-                raise _at(key_node, f"'{key}' is given twice")
-            found[key] = self.read(value, within)
-        return found
+        raise FedbenchError(f"{place}: not valid YAML: {error}") from None
 
 
 def _scalar(kind: str, node: yaml.ScalarNode) -> Any:

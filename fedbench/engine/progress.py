@@ -13,7 +13,7 @@ from fedbench.core.spill import Spill
 from fedbench.engine.local import ClientResult
 from fedbench.engine.probe import Cells
 from fedbench.engine.turns import PreparedClient
-from fedbench.spec.sections import Stop
+from fedbench.spec.fields import Stop
 
 
 @dataclass

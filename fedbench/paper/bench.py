@@ -64,26 +64,19 @@ def chosen_methods(entries: str | Iterable[Any]) -> dict[str, dict[str, Any]]:
 
 def _entry(entry: Any) -> dict[str, dict[str, Any]]:
     named = compositions()
-    if isinstance(entry, dict):
-        return {str(name): _checked(str(name), parts) for name, parts in entry.items()}
     if entry == "all":
         return {name: {} for name in named}
-    name = str(entry)
-    return {name: {} if name in named else _checked(name, name.split("+"))}
-
-
-def _checked(name: str, parts: Any) -> dict[str, Any]:
-    """The settings of a list of parts, as they stand in the file."""
-    with at(f"methods: {name}"):
-        spelled_out({"parts": parts})
-    return {"parts": list(parts)}
+    if not isinstance(entry, dict) and str(entry) in named:
+        return {str(entry): {}}
+    lists = entry if isinstance(entry, dict) else {str(entry): str(entry).split("+")}
+    for name, parts in lists.items():
+        with at(f"methods: {name}"):
+            spelled_out({"parts": parts})
+    return {str(name): {"parts": list(parts)} for name, parts in lists.items()}
 
 
 def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """The values that a search tries, by setting: 'lr=0.01,0.1'; 'lr' alone has the usual ones.
-
-    Raises `FedbenchError` on a setting that has none, or is given twice.
-    """
+    """The values to try by setting: 'lr=0.01,0.1', or 'lr' for usual ones; else `FedbenchError`."""
     grids: dict[str, tuple[Any, ...]] = {}
     for text in texts:
         name, sign, values = text.partition("=")
@@ -107,10 +100,7 @@ def targets_of(metric: str, texts: Iterable[str]) -> list[float]:
 
 
 def write_bench(bench: Bench, file: Path) -> None:
-    """Write the paper's file; raises `FedbenchError` if it is wrong, or another was there before.
-
-    A file that this function has written is replaced.
-    """
+    """Write the paper's file; raises `FedbenchError` if it is wrong, or was written by hand."""
     content = content_of(bench)
     checked(Paper, content)
     if exists(file) and not read_text(file).startswith(FIRST_LINE):
@@ -121,42 +111,32 @@ def write_bench(bench: Bench, file: Path) -> None:
 def content_of(bench: Bench) -> dict[str, Any]:
     """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
     _refuse_twice(bench)
-    given = {"dataset": bench.datasets, "partition": bench.partitions}
-    # by the names that tables show
-    axes = {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
-    settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
-    alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
+    settings, levels, axes = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    for axis, values in (("dataset", bench.datasets), ("partition", bench.partitions)):
+        by_name = {str(checked(Choice, v)): {axis: v} for v in values}  # as tables show them
+        if len(by_name) > 1:
+            levels[axis], axes[axis] = by_name, [*by_name]
+        else:
+            settings |= next(iter(by_name.values()), {})
     own = {name: parts for name, parts in bench.methods.items() if parts}
-    levels = {
-        axis: {name: {axis: value} for name, value in values.items()}
-        for axis, values in settings.items()
-    }
-    axes_of_grid = {axis: [*values] for axis, values in settings.items()}
     tried = {name: list(values) for name, values in bench.tune.items()}
     search = {"tune": {"grid": tried}} if tried else {}
+    main = {"axes": axes | {"method": [*bench.methods]}, "seeds": list(range(bench.seeds))}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
         "prints": False,
-        "settings": {**alone, **bench.settings, **_watched(bench), **search},
+        "settings": {**settings, **bench.settings, **_watched(bench), **search},
         "levels": levels | ({"method": own} if own else {}),
-        "grids": {
-            "main": {
-                "axes": axes_of_grid | {"method": [*bench.methods]},
-                "seeds": list(range(bench.seeds)),
-            }
-        },
+        "grids": {"main": main},
         "front": "leaderboard",
-        "tables": {"leaderboard": _leaderboard(bench, list(settings))},
-        "figures": _figures(bench, list(settings)),
+        "tables": {"leaderboard": _leaderboard(bench, list(axes))},
+        "figures": _figures(bench, list(axes)),
     }
 
 
 def _refuse_twice(bench: Bench) -> None:
-    """Raise `FedbenchError` on a setting of all runs that is given in another place too.
-
-    One of the two would be ignored, and nobody could see which.
-    """
+    """Refuse a setting of all runs that is given elsewhere too: one of them would be ignored."""
     elsewhere = {
         "parts": "name them in methods, as in MOON+asd",
         "dataset": "name it by --dataset, once for each data set",
@@ -189,25 +169,21 @@ def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
     targets = [str(Target(bench.metric, value)) for value in bench.targets]
     spent = [f"{what}@to:{target}" for target in targets for what in ("round", *_COSTS)]
     clients = [] if bench.metric == "loss" else ["client_worst", "client_spread"]
+    tuned = " and ".join(bench.tune)
+    searched = f"For every method the same search chose {tuned}" if tuned else "Nothing is searched"
+    several = f"Mean ± standard deviation over {bench.seeds} seeds"
     return {
         "title": "Leaderboard",
-        "caption": _caption(bench),
+        "caption": (
+            f"{several if bench.seeds > 1 else 'The values of one seed'}, the best method first by "
+            f"{Metric(bench.metric).label.lower()} after the last round. {searched}."
+        ),
         "grid": "main",
         "rows": [*settings, "method"],
         "columns": ["metric"],
         "metrics": [bench.metric, f"{bench.metric}@best", *spent, *clients],
         "order": "best first",
     }
-
-
-def _caption(bench: Bench) -> str:
-    tuned = " and ".join(bench.tune)
-    searched = f"For every method the same search chose {tuned}" if tuned else "Nothing is searched"
-    several = f"Mean ± standard deviation over {bench.seeds} seeds"
-    return (
-        f"{several if bench.seeds > 1 else 'The values of one seed'}, the best method first by "
-        f"{Metric(bench.metric).label.lower()} after the last round. {searched}."
-    )
 
 
 def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:

@@ -54,18 +54,16 @@ probe's table, whose other columns may be named like axes: metrics [steps/cosine
 [30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.base.checks import Strict
+from fedbench.base.checks import NonNegative, Positive, Strict
 from fedbench.paper.notation import Level, Where, reading
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"
-Number = Annotated[float, Field(allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_SIDES = ("winner", "loser", "of", "to", "minus")
 
 
 class Said(Strict):
@@ -115,12 +113,25 @@ class Statement(Said):
             )
         return self
 
-    def sides(self) -> Iterator[tuple[str, Side]]:
+    @model_validator(mode="after")
+    def _two_sides(self) -> "Statement":
+        sides = dict(self.sides())
+        first, second = sides.get("winner", sides.get("of")), sides.get("loser", sides.get("to"))
+        if second is None:
+            return self
+        if not where_of(first) and not where_of(second):
+            raise ValueError(f"one of {first!r} and {second!r} must name levels")
+        if isinstance(second, float) and getattr(self, "relative", False):
+            raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
+        for side in (first, second) if isinstance(self, Spread | Earlier) else ():
+            if isinstance(side, float):
+                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
+        return self
+
+    def sides(self) -> list[tuple[str, Side]]:
         """The fields that name levels, each with what it names."""
-        for name in ("winner", "loser", "of", "to", "minus"):
-            side = getattr(self, name, None)
-            if side is not None:
-                yield name, side
+        named = [(name, getattr(self, name, None)) for name in _SIDES]
+        return [(name, side) for name, side in named if side is not None]
 
 
 class Contest(Statement):
@@ -132,23 +143,15 @@ class Contest(Statement):
     loser: Side = OTHERS
     """Who is not: as `winner`, or 'others' for all other levels of the axes that it names."""
 
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Contest":
-        _check_sides(self.winner, self.loser, getattr(self, "relative", False))
-        for side in (self.winner, self.loser):
-            if isinstance(side, float) and not isinstance(self, Greater):
-                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
-        return self
-
 
 class Greater(Contest):
     """The winner is better than the loser by more than `by`."""
 
     kind: Literal["greater"]
     """The winner is better than the loser."""
-    by: Number = 0.0
+    by: float = 0.0
     """By more than how much the winner is better; below 0: it may be worse by up to this size."""
-    margin: NotNegative = 0.0
+    margin: NonNegative = 0.0
     """By how much the size `by` may be missed."""
     place: Annotated[int, Field(ge=1)] = 1
     """The rank that the winner reaches at least: with 2, one of several losers may be ahead of it;
@@ -179,15 +182,10 @@ class Equal(Statement):
     """The first: a level of `method`, a list of them, levels by axis, or a number."""
     to: Side = OTHERS
     """The second: as `of`, or 'others' for all other levels of the axes that it names."""
-    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    margin: Positive
     """The difference that is too large."""
     relative: bool = False
     """true: the margin is in percent of the second value."""
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Equal":
-        _check_sides(self.of, self.to, self.relative)
-        return self
 
 
 class Trend(Statement):
@@ -207,7 +205,7 @@ class Trend(Statement):
     steps: Literal["each", "overall"] = "each"
     """Whether the value rises at each step, or overall: on a straight line fitted to the levels as
     equal steps."""
-    by: Number = 0.0
+    by: float = 0.0
     """By more than how much: at each step, or overall from the first level to the last."""
 
     @model_validator(mode="after")
@@ -254,11 +252,9 @@ class Slope(Statement):
             raise ValueError("of: 'others' is not allowed; name the levels")
         if not self.metrics:
             raise ValueError("metrics: name the slopes that the claim is about")
-        for metric in self.metrics:
-            if "slope" not in metric:
-                raise ValueError(
-                    f"metrics: '{metric}' is not a slope; its name must contain 'slope'"
-                )
+        others = [metric for metric in self.metrics if "slope" not in metric]
+        if others:
+            raise ValueError(f"metrics: '{others[0]}' is not a slope; 'slope' must be in its name")
         return self
 
 
@@ -280,13 +276,6 @@ class Together(Said):
 
 SingleClaim = Greater | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
-
-
-def _check_sides(first: Side, second: Side, relative: bool = False) -> None:
-    if not where_of(first) and not where_of(second):
-        raise ValueError(f"one of {first!r} and {second!r} must name levels")
-    if relative and isinstance(second, float):
-        raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
 
 
 def where_of(side: Side | None) -> Where:

@@ -2,14 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.paper.levels import Settings
-from fedbench.paper.notation import Level as Level
-from fedbench.paper.notation import Where as Where
-from fedbench.paper.notation import reading
+from fedbench.paper.notation import Level, Where, reading
 from fedbench.spec import Choice
 from fedbench.spec.compositions import every_method
 
@@ -23,26 +21,14 @@ class Case(Strict):
     """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
-def _spell_out_methods(axes: Any) -> Any:
-    """The axes, with the names of all methods where `method: every` stands."""
-    if isinstance(axes, dict) and axes.get("method") == "every":
-        return axes | {"method": tuple(every_method())}
-    return axes
-
-
-Axes = Annotated[
-    dict[str, tuple[Level, ...]],
-    BeforeValidator(
-        _spell_out_methods,
-        json_schema_input_type=dict[str, tuple[Level, ...] | Literal["every"]],
-    ),
-]
+_Axes = dict[str, tuple[Level, ...]]
+_AxesInFiles = dict[str, tuple[Level, ...] | Literal["every"]]
 
 
 class Grid(Strict):
     """Runs to train: all combinations of the levels of some axes, each with every seed."""
 
-    axes: Axes
+    axes: _Axes
     """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes;
     `method: every` takes all named methods, and the methods in your own folder."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
@@ -57,6 +43,13 @@ class Grid(Strict):
     main_parameters: bool = False
     """true: searches try, beside their own values, those of each named method's main parameter
     (`search` in fedbench/spec/compositions.yaml)."""
+
+    @field_validator("axes", mode="before", json_schema_input_type=_AxesInFiles)
+    @classmethod
+    def _spell_out_methods(cls, axes: Any) -> Any:
+        if isinstance(axes, dict) and axes.get("method") == "every":
+            return axes | {"method": tuple(every_method())}
+        return axes
 
 
 class Item(Strict):

@@ -1,11 +1,10 @@
-"""Which settings the levels of an axis stand for; refuses grids whose settings overwrite them."""
+"""Which settings the levels of an axis stand for, and how settings are laid over each other."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.paper.notation import Level
@@ -25,8 +24,6 @@ def _without_seed(settings: dict[str, Any]) -> dict[str, Any]:
 
 Settings = Annotated[dict[str, Any], AfterValidator(_without_seed)]
 Levels = Mapping[str, Mapping[Level, Settings]]
-
-_UNSET = object()
 
 
 def known_levels(axis: str, levels: Levels) -> Mapping[Level, Settings] | None:
@@ -56,10 +53,7 @@ def _fill(template: Any, level: Level) -> Any:
 
 
 def layered(layers: Iterable[Settings]) -> Settings:
-    """All layers of settings in one; where two give the same setting, the later one wins.
-
-    Parameters of parts are set after all fields, so that any layer may name the parts.
-    """
+    """All layers in one, the later wins; parameters of parts, which any may name, are set last."""
     pairs = [pair for layer in layers for pair in layer.items()]
     fields = {key: value for key, value in pairs if "." not in key}
     return assigned(fields, [(key, value) for key, value in pairs if "." in key])
@@ -79,31 +73,3 @@ def with_main_parameter(settings: Settings, method: Level | None) -> Settings:
     if named is None or not named.search or not tune:
         return settings
     return settings | {"tune": tune | {"grid": tune.get("grid", {}) | named.search}}
-
-
-def refuse_flattening(
-    place: str, settings: Settings, axes: Mapping[str, tuple[Level, ...]], levels: Levels
-) -> None:
-    """Raise `FedbenchError` if a grid's setting would overwrite what an axis's levels differ in."""
-    for axis, labels in axes.items():
-        of_levels = [level_settings(levels, axis, label) for label in labels]
-        for key in settings:
-            values = [_value(key, each) for each in of_levels]
-            if "." in key:  # only the levels that have the part can differ in its parameter
-                values = [value for value in values if value is not _UNSET]
-            if any(value != values[0] for value in values):
-                raise FedbenchError(
-                    f"{place}.settings: {key} would overwrite what the levels of the axis '{axis}' "
-                    "differ in; leave it out, or set it in a case"
-                )
-
-
-def _value(key: str, settings: Settings) -> Any:
-    """The value that a level gives to a field, or to `part.parameter` of the parts it names."""
-    part, _, parameter = key.partition(".")
-    if key in settings or not parameter:
-        return settings.get(key, _UNSET)
-    parts = [checked(Choice, each) for each in parts_of(settings)]
-    given = [each.params for each in parts if each.name == part]
-    usual = registry.find("method", part).fields.get(parameter) if given else None
-    return [params.get(parameter, usual) for params in given] or _UNSET

@@ -4,7 +4,6 @@ A column is declared here, for those of the engine, or by the probe that writes 
 column at a moment, such as 'accuracy@best'.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ class Meaning(NamedTuple):
 
 
 _Columns = dict[str, tuple[str, str, str]]
-_BETTER = ("", "higher", "lower")
 # By name: label, unit and which direction is better, as probes declare theirs
 SCORES: _Columns = {
     "loss": ("Loss", "", "lower"),
@@ -84,58 +82,48 @@ def columns(run: RunSpec) -> set[str]:
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
     scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
-    watched = {name for probe in run.watch for name in _declared(probe.name, "COLUMNS")}
-    return {*ENGINE, *scores, *watched}
+    probes = [registry.find("probe", probe.name) for probe in run.watch]
+    return {*ENGINE, *scores, *(name for probe in probes for name in _declared(probe, "COLUMNS"))}
 
 
 def tables(run: RunSpec) -> set[str]:
     """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
-    written = {p.name: _declared(p.name, "TABLE") for p in run.watch}
+    probes = [registry.find("probe", probe.name) for probe in run.watch]
+    written = {probe.name: _declared(probe, "TABLE") for probe in probes}
     return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
 
 
 def meaning(name: str) -> Meaning | None:
-    """What a column means; None if it is not declared.
-
-    name: a column of the history without prefix and suffix ('accuracy'), or one of a table
-    ('steps/cosine').
-    """
+    """What 'accuracy', without prefix and suffix, or 'steps/cosine' means; None if not declared."""
     table, _, column = name.rpartition("/")
     probes = registry.entries("probe")
     if table:
-        groups = [_declared(table, "TABLE") if table in probes else HELD.get(table, {})]
+        groups = [_declared(probes[table], "TABLE") if table in probes else HELD.get(table, {})]
     else:
-        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes)]
+        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes.values())]
     return next((Meaning(*group[column]) for group in groups if column in group), None)
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
     """Raise `FedbenchError` unless at least one of the runs will have the column."""
-    kinds = {_deciding(run): run for run in runs}.values()
+    kinds = {  # of runs that agree in this one is looked at
+        (*(x and x.name for x in (*run.watch, None, *run.parts)), bool(run.validation)): run
+        for run in runs
+    }.values()
     every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
     names = set().union(*(there["/" in name] for there in every))
     if name in names or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
-    for probe in registry.entries("probe"):
-        if column in _declared(probe, constant) and name in (column, f"{probe}/{column}"):
+    for probe, entry in registry.entries("probe").items():
+        if column in _declared(entry, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
     raise unknown("metric", name, names)
 
 
-def _deciding(run: RunSpec) -> tuple[object, ...]:
-    """What decides which columns a run has; of runs that agree in it one is looked at."""
-    choices = (*run.watch, None, *run.parts)
-    return (*(choice and choice.name for choice in choices), bool(run.validation))
-
-
-def _declared(name: str, constant: str) -> Any:
-    """The columns that a probe declares, with what they mean."""
-    return _checked(registry.find("probe", name), constant)
-
-
 @cache
-def _checked(probe: registry.Entry, constant: str) -> Any:
+def _declared(probe: registry.Entry, constant: str) -> Any:
+    """The columns that a probe declares, with what they mean."""
     name, declared = probe.name, probe.constants.get(constant, {})
     place = f"probe '{name}': {constant}"
     if not isinstance(declared, dict):
@@ -143,27 +131,25 @@ def _checked(probe: registry.Entry, constant: str) -> Any:
     if constant == "TABLE" and declared and name in _FILES:
         raise FedbenchError(f"{place}: a run has a table of that name already; rename the probe")
     for column, told in declared.items():
-        _check_column(place, column, told, _TAKEN[constant])
+        match told:
+            case (str(), str(), "" | "higher" | "lower") if isinstance(told, tuple):
+                pass
+            case _:
+                raise FedbenchError(
+                    f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
+                    "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
+                )
+        if column in _TAKEN[constant]:
+            raise FedbenchError(
+                f"{place}: '{column}' is not allowed: it is a setting of runs or a column that "
+                "every such frame has; give it another name"
+            )
+        if "@" in column or "/" in column:
+            raise FedbenchError(
+                f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
+                "after a table; give it another name"
+            )
     return declared
-
-
-def _check_column(place: str, column: str, told: Any, taken: Collection[str]) -> None:
-    parts = told if isinstance(told, tuple) else ()
-    if len(parts) != 3 or not all(isinstance(x, str) for x in parts) or parts[2] not in _BETTER:
-        raise FedbenchError(
-            f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
-            "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
-        )
-    if column in taken:
-        raise FedbenchError(
-            f"{place}: '{column}' is not allowed: it is a setting of runs or a column that every "
-            "such frame has; give it another name"
-        )
-    if "@" in column or "/" in column:
-        raise FedbenchError(
-            f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
-            "after a table; give it another name"
-        )
 
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
@@ -182,31 +168,9 @@ _VARYING = ("std", "jumps")
 _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
 
 
-def column_label(table: str, column: str) -> str:
-    """The label of a column of a probe's table."""
-    return _label(f"{table}/{column}")
-
-
-def _label(name: str) -> str:
-    """The declared label and its unit; the name itself if the column is not declared."""
-    label, unit, _ = meaning(name) or Meaning(name)
-    return label if unit in _PLAIN else f"{label} ({unit})"
-
-
-def _words(target: Target) -> str:
-    """'45 % accuracy', 'loss 0.3'."""
-    metric = Metric(target.column)
-    if metric.is_score:
-        return f"{100 * target.value:g} % {metric.label.lower()}"
-    return f"{metric.label.lower()} {target.value:g}"
-
-
 @dataclass(frozen=True)
 class Metric:
-    """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
-
-    A column without a declaration has its name for a label and is not ranked.
-    """
+    """A column at a moment: `val_accuracy[two]@best`; one that is not declared is not ranked."""
 
     name: str
 
@@ -234,21 +198,12 @@ class Metric:
         return self._meaning.unit == "fraction"
 
     @property
-    def is_in_points(self) -> bool:
-        """Whether its differences are shown in percentage points."""
-        return self.is_score or self._meaning.unit == "percentage points"
-
-    @property
     def unit_of_differences(self) -> str:
         """Points, rounds, s, MB and the like; empty if it has no unit."""
         if self._base in _COUNTED:
             return "rounds"
-        return "points" if self.is_in_points else self._meaning.unit
-
-    @property
-    def is_of_a_model(self) -> bool:
-        """Whether it scores a model, which is done in every evaluated round."""
-        return self._base in SCORES
+        unit = self._meaning.unit
+        return "points" if unit in ("fraction", "percentage points") else unit
 
     @property
     def is_of_labels(self) -> bool:
@@ -269,9 +224,13 @@ class Metric:
     @property
     def label(self) -> str:
         """What readers are shown: the column's label, the model and the moment."""
-        if self.target:
-            return f"{_COUNTED.get(self._base) or _label(self._base)} until {_words(self.target)}"
-        text = _label(self._base)
+        text, unit, _ = self._meaning
+        text = text if unit in _PLAIN else f"{text} ({unit})"
+        if self.target:  # '45 % accuracy', 'loss 0.3'
+            goal, value = Metric(self.target.column), self.target.value
+            what = goal.label.lower()
+            words = f"{100 * value:g} % {what}" if goal.is_score else f"{what} {value:g}"
+            return f"{_COUNTED.get(self._base, text)} until {words}"
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")
         if model := name.partition("[")[2].rstrip("]"):

@@ -9,8 +9,8 @@ import math
 
 import pandas as pd
 
-from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import HELD_OUT, At, Reading, reading
+from fedbench.paper.metrics import SCORES, Metric
+from fedbench.paper.notation import HELD_OUT, At, Reading, Target, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
 _KILO, _MEGA = 1e3, 1e6
@@ -24,19 +24,22 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     another moment: 'accuracy@best'. Infinite is only what a run never reached ('round@to:0.9').
     """
     asked = reading(metric, at)
-    if asked.metric not in frame:
+    if not {*asked.columns} <= {*frame}:
         return {}
     rows = _measured(frame, asked.metric)
-    if asked.at == "to":
-        read_off = at_target(rows, asked)
-    elif isinstance(asked.at, int):
-        read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
-    elif asked.at == "held-out":
-        read_off = at_round(_best_held_out(rows), asked.metric)
-    elif asked.at == "final":
-        read_off = at_round(rows, asked.metric)
-    else:
-        read_off = over_rounds(rows, asked)
+    match asked.at:
+        case "final":
+            read_off = _last(rows, asked.metric)
+        case "held-out":
+            scored = rows[rows[HELD_OUT].notna()]
+            best = scored.groupby("run_id")[HELD_OUT].idxmax()  # the first of several
+            read_off = _last(scored.loc[best], asked.metric)
+        case "to" if asked.target:
+            read_off = _at_target(rows, asked.metric, asked.target)
+        case int(round_):
+            read_off = _last(rows[rows["round"] <= round_], asked.metric)
+        case _:
+            read_off = _over_rounds(rows, asked)
     if asked.at != "to":  # a loss that overflowed is no number
         read_off = read_off.replace([math.inf, -math.inf], math.nan)
     return {str(run): float(value) for run, value in read_off.items()}
@@ -48,47 +51,30 @@ def _measured(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     A probe that measures in some rounds only leaves the column empty in the others; an empty score
     of an evaluated round is a result: it is not a number.
     """
-    if Metric(column).is_of_a_model:
+    if column.removeprefix("val_").partition("[")[0] in SCORES:
         there = frame.groupby("run_id")[column].transform("count") > 0
     else:
         there = frame[column].notna()
     return frame[there | (frame["status"] == "diverged")]
 
 
-def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
-    """The last value of each run in these rows."""
+def _last(rows: pd.DataFrame, metric: str) -> pd.Series:
     last: pd.Series = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
     return last
 
 
-def _best_held_out(rows: pd.DataFrame) -> pd.DataFrame:
-    """The row of each run at which the accuracy on held-out data was first the best."""
-    if HELD_OUT not in rows:
-        return rows.iloc[:0]
-    scored = rows[rows[HELD_OUT].notna()]
-    return scored.loc[scored.groupby("run_id")[HELD_OUT].idxmax()]
-
-
-def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The metric of each run when it first reaches the target; infinite if it never does.
-
-    A run that does not have the target's column has no value.
-    """
-    if asked.target is None or asked.target.column not in rows:
-        return pd.Series(dtype=float)
-    column, value = asked.target
+def _at_target(rows: pd.DataFrame, metric: str, target: Target) -> pd.Series:
+    """The metric of each run when it first reaches the target; infinite if it never does."""
+    column, value = target
     scores = rows[column]
     reached = scores <= value if Metric(column).lower_is_better else scores >= value
-    first = rows[reached].drop_duplicates("run_id").set_index("run_id")[asked.metric].astype(float)
+    first = rows[reached].drop_duplicates("run_id").set_index("run_id")[metric].astype(float)
     scored = rows[scores.notna() | (rows["status"] == "diverged")]
     return first.reindex(scored["run_id"].unique(), fill_value=math.inf)
 
 
-def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The moment asked for, over the evaluated rounds of the whole run or of its last few rounds.
-
-    A run with fewer rounds than asked for has none, nor one with a single value that cannot vary.
-    """
+def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
+    """The moment over evaluated rounds; a run with fewer than asked for, or than vary, has none."""
     full = _filled(rows, asked.metric)
     if asked.at == "last":
         full = full.dropna(subset=[asked.metric]).sort_values("round", kind="stable")
@@ -96,33 +82,21 @@ def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     elif asked.last:
         end = full.groupby("run_id")["round"].transform("max")
         full = full[(full["round"] > end - asked.last) & (end >= asked.last)]
-    values = _moment(full.dropna(subset=[asked.metric]), asked).dropna()
-    ends = at_round(rows[rows["status"] == "diverged"], asked.metric).items()
-    lost = [run for run, end in ends if _is_lost(asked.at, end, run in values)]
-    sound: pd.Series = values.drop(lost, errors="ignore")
-    return pd.concat([sound, pd.Series(math.nan, index=lost)]) if lost else sound
-
-
-def _moment(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    values = rows.groupby("run_id")[asked.metric]
-    match asked.at:
-        case "best":
-            return values.min() if Metric(asked.metric).lower_is_better else values.max()
-        case "mean" | "last":
-            return values.mean()
-        case "median":
-            return values.median()
-        case "std":
-            return values.std()
-    steps: pd.Series = values.diff().abs()
-    return steps.groupby(rows["run_id"]).mean()
-
-
-def _is_lost(at: str | int, end: float, has_value: bool) -> bool:
-    """Whether a diverged run, whose last value is `end`, has NaN for this moment."""
-    if at == "best":
-        return not has_value
-    return math.isnan(end) or at in ("std", "jumps")
+    full = full.dropna(subset=[asked.metric])
+    by_run = full.groupby("run_id")[asked.metric]
+    if asked.at == "jumps":
+        found = by_run.diff().abs().groupby(full["run_id"]).mean().dropna()
+    else:
+        best = "min" if Metric(asked.metric).lower_is_better else "max"
+        usual = str(asked.at)
+        found = by_run.agg({"best": best, "last": "mean"}.get(usual, usual)).dropna()
+    ends = _last(rows[rows["status"] == "diverged"], asked.metric)
+    if asked.at == "best":
+        lost = ends.index[~ends.index.isin(found.index)]
+    else:
+        lost = ends.index[ends.isna() | (asked.at in ("std", "jumps"))]
+    sound = found.drop(lost, errors="ignore")
+    return sound.reindex([*sound.index, *lost])  # NaN where the model is lost
 
 
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:

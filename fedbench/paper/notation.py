@@ -1,9 +1,10 @@
 """How papers' files write the levels of axes, and metrics at a moment: '*+ASD', 'accuracy@best'."""
 
 import math
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Collection
+from typing import NamedTuple
 
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, quoted, unknown
 
 # Axes with a meaning of their own: an axis becomes a column of the frames that figures are drawn
 # from, beside these.
@@ -58,9 +59,19 @@ def number_in(level: Level) -> float | None:
     return value if math.isfinite(value) else None
 
 
-Word = Literal["final", "best", "held-out", "mean", "median", "std", "jumps", "last", "to"]
-At = Word | int
-_WORDS: tuple[Word, ...] = get_args(Word)
+def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:
+    """The error for a level that is not there; if one differs in its quotes alone, that one."""
+    for other in levels:
+        number, pair = number_in(other), (level, other)
+        same = level_text(other) == level_text(level)
+        if same or (number is not None and number == number_in(level)):
+            this, that = (quoted(x) if isinstance(x, str) else level_text(x) for x in pair)
+            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
+    return unknown(kind, level_text(level), map(level_text, levels))
+
+
+At = str | int
+_WORDS = ("final", "best", "held-out", "mean", "median", "std", "jumps", "last", "to")
 _VARYING = ("std", "jumps")  # they need two rounds
 HELD_OUT = "val_accuracy"  # the column that decides for 'held-out'
 _RENAMED = {"kilopasses": "thousand_sample_passes"}  # columns by their names up to version 0.1.0
@@ -129,14 +140,12 @@ def reading(text: str, usual: At = "final") -> Reading:
     with at(f"metric '{text}'"):
         if word == "to":
             return Reading(metric, "to", target=_target(after))
-        for allowed in _WORDS:
-            if word == allowed and (colon or word != "last"):
-                return Reading(metric, allowed, _window(allowed, after) if colon else 0)
+        if word in _WORDS and (colon or word != "last"):
+            return Reading(metric, word, _window(word, after) if colon else 0)
         raise FedbenchError(f"after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
 
 
-def _window(word: Word, last: str) -> int:
-    """The number of last rounds; raises `FedbenchError` on one that is not allowed."""
+def _window(word: str, last: str) -> int:
     if word in ("final", "held-out"):
         raise FedbenchError(f"{word} is one round; write mean:N for the mean of the last N")
     fewest = 2 if word in _VARYING else 1
@@ -146,7 +155,6 @@ def _window(word: Word, last: str) -> int:
 
 
 def _target(words: str) -> Target:
-    """Read '0.45' or 'loss=0.3'; raises `FedbenchError` on what no run can reach."""
     column, sign, number = words.rpartition("=")
     column = column if sign else "accuracy"
     try:

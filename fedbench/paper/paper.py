@@ -14,8 +14,7 @@ from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings
-from fedbench.paper.notation import Level as Level
-from fedbench.paper.notation import Where as Where
+from fedbench.paper.notation import Level
 from fedbench.paper.references import check_references
 from fedbench.spec import Choice, RunSpec
 
@@ -109,10 +108,7 @@ class Paper(Strict):
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
-    """Papers by file name, those of plug-in folders among them; all of them, or those named.
-
-    Raises `FedbenchError` if the workflow folder has none, or two papers have the same name.
-    """
+    """Papers by file name, plug-ins too; raises `FedbenchError` on none, or two of one name."""
     if not matching(workflow / "papers", "*.yaml"):
         raise FedbenchError(f"{workflow / 'papers'}: there is no paper; name a folder that has any")
     files = files_by_name(workflow / "papers", "*.yaml")
@@ -126,10 +122,7 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
 
 
 def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None) -> Paper:
-    """The paper with the numbers of rounds of each grid's runs for `{rounds}` in what it prints.
-
-    Those of grids that are not `known` are the paper's own.
-    """
+    """The paper with rounds for `{rounds}` in what it prints: a grid's `known` ones, or its own."""
     of_all = paper.settings.get("rounds", RunSpec.model_fields["rounds"].default)
     own = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
     rounds = own | dict(known or {})

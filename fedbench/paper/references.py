@@ -1,56 +1,40 @@
 """Refuses a paper's file that refers to an axis, level, grid, table or claim that it lacks."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, at, quoted, require_among, unknown
+from fedbench.base.checks import checked
+from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
 from fedbench.paper.items import Figure, Grid, Table
-from fedbench.paper.levels import Levels, known_levels, refuse_flattening
-from fedbench.paper.notation import (
-    RESERVED_AXES,
-    Level,
-    Where,
-    as_tuple,
-    level_text,
-    number_in,
-    reading,
-    stems,
-)
-from fedbench.spec import RunSpec
-from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
+from fedbench.paper.levels import Levels, known_levels, level_settings
+from fedbench.paper.notation import RESERVED_AXES, as_tuple, no_level, number_in, reading, stems
+from fedbench.spec import Choice, RunSpec
+from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, parts_of, require_free
 
+if TYPE_CHECKING:
+    from fedbench.paper.paper import Paper
+
+_UNSET = object()
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
 
-class References(Protocol):
-    """The fields of a `Paper` that have names, or that refer to others by name."""
-
-    levels: dict[str, dict[Level, dict[str, Any]]]
-    axes: dict[str, str]
-    grids: dict[str, Grid]
-    tables: dict[str, Table]
-    front: str
-    headline: str
-    figures: dict[str, Figure]
-    claims: dict[str, Claim]
-
-
-def check_references(paper: References) -> None:
+def check_references(paper: "Paper") -> None:
     """Raise `FedbenchError` on the first name in the file that does not exist."""
     axes = dict.fromkeys(axis for grid in paper.grids.values() for axis in grid.axes)
     for axis in paper.axes:
         require_among("axes", "axis", axis, axes)
     for name, grid in paper.grids.items():
         _check_grid(f"grids.{name}", grid, paper.levels)
-    for key, table in paper.tables.items():
-        _check_table(f"tables.{key}", table, paper)
-    for key, figure in paper.figures.items():
-        _check_figure(f"figures.{key}", figure, paper)
+    for key, item in paper.items():
+        _check_item(f"{'tables' if isinstance(item, Table) else 'figures'}.{key}", item, paper)
     if paper.front:
-        _check_front(paper)
+        require_among("front", "table", paper.front, paper.tables)
+        if (order := paper.tables[paper.front].order) != "best first":
+            told = f"is ordered {order!r}; the front page shows one that is 'best first'"
+            raise FedbenchError(f"front: table {quoted(paper.front)} {told}")
     if paper.headline:
         known = {**paper.claims, **paper.figures}
         require_among("headline", "claim or figure", paper.headline, known)
@@ -59,8 +43,8 @@ def check_references(paper: References) -> None:
 
 
 def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
-    for axis, labels in grid.axes.items():
-        _check_axis(f"{place}.axes", axis, labels, levels)
+    for axis in grid.axes:
+        _check_axis(f"{place}.axes", axis, grid, levels)
     _check_apart(f"{place}.seeds", grid.seeds)
     cells = math.prod(len(labels) for labels in grid.axes.values()) * len(grid.seeds)
     if cells > MOST_CELLS:
@@ -69,24 +53,48 @@ def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
         )
     for where in (*grid.without, *(case.where for case in grid.cases)):
         _check_where(place, where, grid)
-    refuse_flattening(place, grid.settings, grid.axes, levels)
+    _refuse_flattening(f"{place}.settings", grid, levels)
 
 
-def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels) -> None:
+def _refuse_flattening(place: str, grid: Grid, levels: Levels) -> None:
+    """Refuse a setting of a grid that would overwrite what the levels of an axis differ in."""
+    for axis, labels in grid.axes.items():
+        of_levels = [level_settings(levels, axis, label) for label in labels]
+        for key in grid.settings:
+            values = [_value(key, each) for each in of_levels]
+            if "." in key:  # only the levels that have the part can differ in its parameter
+                values = [value for value in values if value is not _UNSET]
+            if any(value != values[0] for value in values):
+                raise FedbenchError(
+                    f"{place}: {key} would overwrite what the levels of the axis '{axis}' differ "
+                    "in; leave it out, or set it in a case"
+                )
+
+
+def _value(key: str, settings: Mapping[str, Any]) -> Any:
+    """The value that a level gives to a field, or to `part.parameter` of the parts it names."""
+    part, _, parameter = key.partition(".")
+    if key in settings or not parameter:
+        return settings.get(key, _UNSET)
+    parts = [checked(Choice, each) for each in parts_of(settings)]
+    given = [each.params for each in parts if each.name == part]
+    usual = registry.find("method", part).fields.get(parameter) if given else None
+    return [params.get(parameter, usual) for params in given] or _UNSET
+
+
+def _check_axis(place: str, axis: str, grid: Grid, levels: Levels) -> None:
+    by_level = known_levels(axis, levels)
     with at(place):
         require_free("an axis", axis, RESERVED_AXES)
+        if by_level is None:
+            require_among("", "axis", axis, [*levels, *RunSpec.model_fields])
     with at(f"{place}.{axis}"):
-        for label in labels:
+        for label in grid.axes[axis]:
             reserved = RESERVED_METHODS if axis == "method" else RESERVED_LEVELS
             require_free("a level", label, reserved)
-    _check_apart(f"{place}.{axis}", labels)
-    by_level = known_levels(axis, levels)
-    if by_level is None:
-        require_among(place, "axis", axis, [*levels, *RunSpec.model_fields])
-        return
-    for label in labels:
-        if "each" not in by_level and label not in by_level:
-            raise FedbenchError(f"{place}.{axis}: {no_level(label, by_level)}")
+            if by_level is not None and "each" not in by_level and label not in by_level:
+                raise no_level(label, by_level)
+    _check_apart(f"{place}.{axis}", grid.axes[axis])
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
@@ -102,27 +110,10 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
             raise FedbenchError(f"{place}: {told}; once is enough, without quotes")
 
 
-def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:
-    """The error for a level that is not there; if one differs in its quotes alone, that one."""
-    for other in levels:
-        number = number_in(other)
-        same = level_text(other) == level_text(level)
-        if same or (number is not None and number == number_in(level)):
-            this, that = (
-                quoted(x) if isinstance(x, str) else level_text(x) for x in (level, other)
-            )
-            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
-    return unknown(kind, level_text(level), map(level_text, levels))
-
-
 def _check_where(
     place: str, where: Mapping[str, Any], grid: Grid, *, claim: bool = False, free: bool = False
 ) -> None:
-    """Refuse unknown axes and levels.
-
-    A claim may also name metrics, and several levels by a star; with `free` an unknown axis may be
-    a column of a probe's table.
-    """
+    """Refuse unknown axes and levels; `free`: an axis may be a column of a probe's table."""
     for axis, labels in where.items():
         levels = grid.axes.get(axis, ())
         if claim and axis == "metric":
@@ -135,62 +126,34 @@ def _check_where(
                 raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
 
 
-def _check_table(place: str, table: Table, paper: References) -> None:
-    grid, used = _grid(place, table, paper), (*table.rows, *table.columns, *table.over)
-    _check_axes(place, used, grid)
-    _check_where(f"{place}.where", table.where, grid)
-    _check_where(f"{place}.minus", table.minus, grid)
-    for level in table.controls:
-        require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
-    _check_points(place, table.where, used, grid)
-    if table.printed:
-        require_among(f"{place}.printed", "table", table.printed, paper.tables)
-
-
-def _check_figure(place: str, figure: Figure, paper: References) -> None:
-    grid, used = _grid(place, figure, paper), drawn_axes(figure)
-    _check_axes(place, (*figure.panels, *figure.over), grid)
-    _check_axes(place, used, grid, apart=False)
-    _check_where(f"{place}.where", figure.where, grid)
-    _check_points(place, figure.where, (*used, *figure.over), grid)
-
-
-def drawn_axes(figure: Figure) -> tuple[str, ...]:
-    """The axes that a figure shows: as panels, as hue, or along the bottom (its option `axis`)."""
-    defaults = registry.find("figure", figure.kind.name).fields
-    along = figure.kind.params.get("axis", defaults.get("axis"))
-    return (*figure.panels, figure.hue, *([str(along)] if along else []))
-
-
-def _grid(place: str, item: Table | Figure, paper: References) -> Grid:
+def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
     require_among(f"{place}.grid", "grid", item.grid, paper.grids)
-    return paper.grids[item.grid]
-
-
-def _check_axes(place: str, axes: tuple[str, ...], grid: Grid, apart: bool = True) -> None:
-    for axis in axes:
+    grid = paper.grids[item.grid]
+    if isinstance(item, Table):
+        once, again = (*item.rows, *item.columns, *item.over), []
+        _check_where(f"{place}.minus", item.minus, grid)
+        for level in item.controls:
+            require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
+        if item.printed:
+            require_among(f"{place}.printed", "table", item.printed, paper.tables)
+    else:  # panels may be the hue, or stand along the bottom, too
+        usual = registry.find("figure", item.kind.name).fields.get("axis")
+        along = item.kind.params.get("axis", usual)
+        once, again = (*item.panels, *item.over), [item.hue, *([str(along)] if along else [])]
+    _check_where(f"{place}.where", item.where, grid)
+    for axis in (*once, *again):
         require_among(place, "axis", axis, [*grid.axes, "metric"])
-        if apart and axes.count(axis) > 1:
+        if once.count(axis) > 1:
             raise FedbenchError(f"{place}: axis '{axis}' is named twice")
-
-
-def _check_points(place: str, where: Where, used: Iterable[str], grid: Grid) -> None:
     for axis, levels in grid.axes.items():
-        if axis not in used and len(as_tuple(where.get(axis, levels))) > 1:
+        if axis not in (*once, *again) and len(as_tuple(item.where.get(axis, levels))) > 1:
             raise FedbenchError(
                 f"{place}: axis '{axis}' has several levels and is not shown; name it as row, "
                 "column, panel or hue, or choose one level in 'where'"
             )
 
 
-def _check_front(paper: References) -> None:
-    require_among("front", "table", paper.front, paper.tables)
-    if (order := paper.tables[paper.front].order) != "best first":
-        told = f"is ordered {order!r}; the front page shows one that is 'best first'"
-        raise FedbenchError(f"front: table {quoted(paper.front)} {told}")
-
-
-def _check_claim(place: str, claim: Claim, paper: References) -> None:
+def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
     for key in claim.shown_in:
         items = [*paper.tables, *paper.figures]
         require_among(f"{place}.shown_in", "table or figure", key, items)
@@ -202,7 +165,7 @@ def _check_claim(place: str, claim: Claim, paper: References) -> None:
         require_among(f"{place}.claims", "claim", name, single)
 
 
-def _check_comparison(place: str, claim: SingleClaim, paper: References) -> None:
+def _check_comparison(place: str, claim: SingleClaim, paper: "Paper") -> None:
     if claim.table:
         require_among(f"{place}.table", "table", claim.table, paper.tables)
         if paper.tables[claim.table].minus:
@@ -221,13 +184,11 @@ def _check_comparison(place: str, claim: SingleClaim, paper: References) -> None
 
 def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
     """The claims about some tables and grids, and the claims that join only these."""
+    joining = {name: claim for name, claim in claims.items() if isinstance(claim, Together)}
     about = {
-        name: claim
+        name
         for name, claim in claims.items()
         if not isinstance(claim, Together) and (claim.table in tables or claim.grid in grids)
     }
-    return {
-        name: claim
-        for name, claim in claims.items()
-        if name in about or (isinstance(claim, Together) and about.keys() >= set(claim.claims))
-    }
+    kept = about | {name for name, claim in joining.items() if about.issuperset(claim.claims)}
+    return {name: claim for name, claim in claims.items() if name in kept}

@@ -56,32 +56,23 @@ class ScaleCase(Numbers):
 
     def means(self, settings: dict[str, Any]) -> bool:
         """Whether a run with these settings, as in the paper, is meant."""
-        return all(
-            _is_among(settings, name, as_tuple(wanted)) for name, wanted in self.where.items()
-        )
+        for name, wanted in self.where.items():
+            field, _, parameter = name.partition(".")
+            if field not in settings:
+                return False
+            value = settings[field]
+            if parameter:
+                value = checked(Choice, value).params.get(parameter)
+            elif not isinstance(value, int | float | None):  # a number is compared as it is
+                value = checked(Choice, value).name
+            if value not in as_tuple(wanted):
+                return False
+        return True
 
     def words(self) -> str:
         """The runs meant, in words: 'dataset cifar10 and partition.alpha 0.1 or 0.01'."""
-        return " and ".join(
-            f"{name} {' or '.join(map(str, as_tuple(wanted)))}"
-            for name, wanted in self.where.items()
-        )
-
-
-def _is_among(settings: dict[str, Any], name: str, wanted: tuple[Level, ...]) -> bool:
-    """Whether a setting, or a parameter of what it names ('partition.alpha'), is among these.
-
-    A number, or that there is none, is compared as it is; what a setting names by its name.
-    """
-    field, _, parameter = name.partition(".")
-    if field not in settings:
-        return False
-    value = settings[field]
-    if parameter:
-        value = checked(Choice, value).params.get(parameter)
-    elif not isinstance(value, int | float | None):
-        value = checked(Choice, value).name
-    return value in wanted
+        meant = {name: map(str, as_tuple(wanted)) for name, wanted in self.where.items()}
+        return " and ".join(f"{name} {' or '.join(values)}" for name, values in meant.items())
 
 
 class SeedCase(Strict):
@@ -96,10 +87,8 @@ class SeedCase(Strict):
 
     def means(self, grid: str, coords: dict[str, Level]) -> bool:
         """Whether this point of this grid is meant; a point without an axis of `where` is not."""
-        return (not self.grids or grid in self.grids) and all(
-            axis in coords and coords[axis] in as_tuple(wanted)
-            for axis, wanted in self.where.items()
-        )
+        there = all(coords.get(axis) in as_tuple(wanted) for axis, wanted in self.where.items())
+        return there and (not self.grids or grid in self.grids)
 
     def levels(self) -> str:
         """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
@@ -154,11 +143,10 @@ class Cut(Numbers):
 
     def numbers(self, settings: dict[str, Any]) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
-        meant = [self, *(case for case in self.cases if case.means(settings))]
-        changes = {
-            field: {k: v for each in meant for k, v in getattr(each, field).items()}
-            for field in Numbers.model_fields
-        }
+        changes: dict[str, dict[str, Any]] = {field: {} for field in Numbers.model_fields}
+        for each in (self, *(case for case in self.cases if case.means(settings))):
+            for field in changes:
+                changes[field] |= getattr(each, field)
         return Numbers(**changes)
 
 
@@ -176,23 +164,17 @@ class Scale(Cut):
     def of(self, paper: str) -> Cut:
         """The cut of one paper: entries for this paper win over those for all papers."""
         special = self.papers.get(paper, Cut())
-        by_name = {
-            field: getattr(self, field) | getattr(special, field)
-            for field in (*Numbers.model_fields, "levels")
-        }
-        return Cut(
-            **by_name,
-            about=special.about,
-            seeds=special.seeds or self.seeds,
-            seed_cases=(*self.seed_cases, *special.seed_cases),
-            tune=self.tune if special.tune is None else special.tune,
-            cases=(*self.cases, *special.cases),
-            substitutes={
-                kind: self.substitutes.get(kind, {}) | special.substitutes.get(kind, {})
-                for kind in {*self.substitutes, *special.substitutes}
-            },
-            keep=self.keep if special.keep is None else special.keep,
-        )
+        kinds = {*self.substitutes, *special.substitutes}
+        pairs = {k: (self.substitutes.get(k, {}), special.substitutes.get(k, {})) for k in kinds}
+        joined: dict[str, Any] = {"substitutes": {k: a | b for k, (a, b) in pairs.items()}}
+        for field in (*Numbers.model_fields, "levels"):
+            joined[field] = getattr(self, field) | getattr(special, field)
+        for field in ("cases", "seed_cases"):
+            joined[field] = getattr(self, field) + getattr(special, field)
+        for field in ("seeds", "tune", "keep"):
+            own = getattr(special, field)
+            joined[field] = getattr(self, field) if own is None else own
+        return Cut(about=special.about, **joined)
 
 
 def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
@@ -210,30 +192,27 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
         small.pop("tune", None)
     elif "tune" in small:
         small["tune"] = _cut_trials(small["tune"], settings, by)
-    whole = small | numbers.settings
-    return _shortened(whole, numbers.trial_limit)
+    return _with_short_trials(small | numbers.settings, numbers.trial_limit)
 
 
-def _shortened(run: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+def _with_short_trials(run: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
     """A run whose search, if any, has trials that stay below the limits where the run does not."""
-    tune = run.get("tune")
-    if not tune:
-        return run
     longer = {
         field: type(run[field])(most)
         for field, most in limits.items()
         if isinstance(run.get(field), int | float) and run[field] > most
     }
-    trials = longer | tune.get("trials", {})
-    return run | {"tune": tune | {"trials": trials}} if longer else run
+    tune = run.get("tune")
+    if not tune or not longer:
+        return run
+    return run | {"tune": tune | {"trials": longer | tune.get("trials", {})}}
 
 
 def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
     """A run's search; the settings of its trials are cut as those of the run are."""
     match tune:
         case {"trials": dict(trials)}:
-            whole = {key: value for key, value in settings.items() if key != "tune"} | trials
-            small = cut(whole, by)
+            small = cut({key: settings[key] for key in settings if key != "tune"} | trials, by)
             return tune | {"trials": {key: small[key] for key in trials}}
     return tune
 

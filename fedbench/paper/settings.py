@@ -83,20 +83,13 @@ def checked_settings(config: Mapping[str, Any], typed: Iterable[str] = ()) -> di
     number 202405.
     """
     if "batch_size" in config:  # its name up to version 0.1.0
-        raise FedbenchError(
-            "--config: batch_size is called runs_per_job now; its values are the same"
-        )
-    words = dict(pair.split("=", 1) for pair in typed if "=" in pair)
+        raise FedbenchError("--config: batch_size is called runs_per_job now, with the same values")
+    words, values = dict(pair.split("=", 1) for pair in typed if "=" in pair), dict(config)
+    texts = [name for name, field in Settings.model_fields.items() if field.annotation is str]
+    for name in values.keys() & texts:
+        if values[name] is None:
+            values[name] = ""
+        elif isinstance(values[name], int | float):
+            values[name] = words.get(name, str(values[name]))
     with at("--config"):
-        values = {name: _as_typed(name, config[name], words) for name in config}
         return Settings(**values).model_dump()
-
-
-def _as_typed(name: str, value: Any, typed: Mapping[str, str]) -> Any:
-    """The text of a setting that is text, where Snakemake made a number, true or nothing of it."""
-    field = Settings.model_fields.get(name)
-    if field is None or field.annotation is not str:
-        return value
-    if value is None:
-        return ""
-    return typed.get(name, str(value)) if isinstance(value, int | float) else value

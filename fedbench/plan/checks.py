@@ -13,9 +13,8 @@ from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid
 from fedbench.paper.metrics import require_column
-from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
+from fedbench.paper.notation import Level, Where, as_tuple, level_text, no_level, reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.references import no_level
 from fedbench.paper.scale import Cut, Scale
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers

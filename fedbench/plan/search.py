@@ -17,8 +17,8 @@ from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
+from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of
-from fedbench.spec.sections import WORDS
 from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}

@@ -1,12 +1,8 @@
 """The settings of a training run, and the identity that follows from them."""
 
-from fedbench.spec.choice import Choice as Choice
-from fedbench.spec.choice import assign as assign
-from fedbench.spec.numerics import NUMERICS as NUMERICS
-from fedbench.spec.run import LISTED as LISTED
-from fedbench.spec.run import NAMED as NAMED
-from fedbench.spec.run import SLUG as SLUG
-from fedbench.spec.run import RunSpec as RunSpec
-from fedbench.spec.sections import MOST_TRIALS as MOST_TRIALS
-from fedbench.spec.sections import Augment as Augment
-from fedbench.spec.sections import Tune as Tune
+from fedbench.spec.choice import Choice, assign
+from fedbench.spec.fields import Augment, Tune
+from fedbench.spec.numerics import NUMERICS
+from fedbench.spec.run import LISTED, NAMED, SLUG, RunSpec
+
+__all__ = ["LISTED", "NAMED", "NUMERICS", "SLUG", "Augment", "Choice", "RunSpec", "Tune", "assign"]

@@ -65,22 +65,17 @@ class Choice(Strict):
         if not self.params:
             return self
         entry = registry.find(kind, self.name)
-        params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
+        usual = {k: v for k, v in entry.fields.items() if v is not None or k in entry.nulls}
+        params = {
+            key: value
+            for key, value in self.params.items()  # a list may be written for a tuple
+            if key not in usual or canonical(value) != canonical(usual[key])
+        }
         return self if params == self.params else self.model_copy(update={"params": params})
 
 
-def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:
-    """Whether a parameter has its default value; a list may be written for a tuple."""
-    if value is None:
-        return field in entry.nulls
-    return field in entry.fields and bool(canonical(value) == canonical(entry.fields[field]))
-
-
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name.
-
-    `tune.grid` reaches into the search, as do its other fields.
-    """
+    """Set a field, one of the search (`tune.grid`), or a parameter of each part of a name."""
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value

@@ -27,6 +27,7 @@ RESERVED_METHODS = RESERVED_LEVELS | {
     "all": "the workflow's setting `train` names every method by it",
     "none": "the workflow's setting `train` names no method by it",
 }
+_Values = Annotated[tuple[float, ...], Field(min_length=1)]
 FILE = Path(__file__).with_suffix(".yaml")
 
 
@@ -37,9 +38,7 @@ class Composition(Strict):
     """The parts, in order; none is FedAvg."""
     settings: dict[str, Any] = Field(default_factory=dict, alias="with")
     """Settings of a run that the method needs beside its parts."""
-    search: dict[str, Annotated[tuple[float, ...], Field(min_length=1)]] = Field(
-        default_factory=dict
-    )
+    search: dict[str, _Values] = Field(default_factory=dict)
     """Values of its main parameter that a comparison of many methods tries, by `part.parameter`."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
     """The papers of this project that use the method."""
@@ -66,22 +65,18 @@ class Composition(Strict):
 
 
 def compositions(file: Path = FILE) -> dict[str, Composition]:
-    """All named methods in the order of the file, then those of plug-in folders.
-
-    Raises `FedbenchError` naming both files if two define the same name.
-    """
+    """All named methods, those of the file first; raises `FedbenchError` on two of one name."""
     return _read((file, *composition_files()))
 
 
 def every_method() -> dict[Any, dict[str, Any]]:
-    """The settings of all methods to compare, by name.
-
-    These are the named methods, and the methods of plug-in folders that no named one is made of.
-    """
-    named: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
+    """The settings of named methods, and of methods in plug-in folders that none of them has."""
+    methods: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
     used = {part.name for method in compositions().values() for part in method.parts}
-    plugged = [e.name for e in registry.entries("method").values() if e.sha256]
-    return {**named, **{name: {"parts": [name]} for name in plugged if name not in used}}
+    for name, entry in registry.entries("method").items():
+        if entry.sha256 and name not in used:
+            methods[name] = {"parts": [name]}
+    return methods
 
 
 def own_methods() -> set[str]:
@@ -92,14 +87,6 @@ def own_methods() -> set[str]:
 def full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
     """Each part's name with all of its parameters, those at their defaults included."""
     return [(x.name, registry.find("method", x.name).fields | x.params) for x in parts]
-
-
-def named(name: str) -> Composition:
-    """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
-    methods = compositions()
-    if name not in methods:
-        raise registry.no_entry("method", name, methods)
-    return methods[name]
 
 
 @cache
@@ -149,11 +136,9 @@ def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
 
 def fixed_settings(parts: Sequence[Any]) -> dict[str, Any]:
     """The settings that a run of these parts always has, whatever else is given."""
-    entries, fixed = registry.entries("method"), dict[str, Any]()
-    for each in parts:
-        entry = entries.get(checked(Choice, each).name)
-        fixed |= entry.constants.get("SETTINGS", {}) if entry else {}
-    return fixed
+    entries, names = registry.entries("method"), [checked(Choice, each).name for each in parts]
+    known = [entries[name].constants for name in names if name in entries]
+    return {k: v for constants in known for k, v in constants.get("SETTINGS", {}).items()}
 
 
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,13 +152,9 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     parts: list[Any] = []
     needed: dict[str, Any] = {}
     for each in parts_of(settings):
-        choice = checked(Choice, each)
-        part_or_method = _find(choice)
-        if isinstance(part_or_method, Composition):
-            parts += part_or_method.parts
-            needed |= part_or_method.settings
-        else:  # a part stays as it is written: plans repeat it
-            parts.append(each if part_or_method == choice.name else {part_or_method: choice.params})
+        own, with_them = _spelled_out(each)
+        parts += own
+        needed |= with_them
     return {**needed, **settings, "parts": parts}
 
 
@@ -186,16 +167,18 @@ def parts_of(settings: Mapping[str, Any]) -> Sequence[Any]:
     return parts
 
 
-def _find(choice: Choice) -> str | Composition:
-    """The part or method of that name; case counts only where two names differ in nothing else."""
-    parts, name = registry.entries("method"), choice.name
+def _spelled_out(written: Any) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The parts of a part or method, and the settings that these need."""
+    choice, parts = checked(Choice, written), registry.entries("method")
+    name = choice.name
     if name in parts:
-        return name
+        return [written], {}  # as it is written: plans repeat it
     methods = compositions()
+    # case counts only where two names differ in nothing else
     alike = [other for other in methods if other.lower() == name.lower()]
     if name not in methods and len(alike) != 1:
         if name.lower() in parts and not alike:
-            return name.lower()
+            return [{name.lower(): choice.params}], {}
         raise registry.no_entry("method", name, [*parts, *methods])
     method = methods[name if name in methods else alike[0]]
     if choice.params:  # they belong to one part; a method may have several, or none
@@ -204,4 +187,4 @@ def _find(choice: Choice) -> str | Composition:
             f"parts: {name} = {quoted(choice.params)} is not allowed: a method given by name takes "
             f"no parameters; set them on its parts ({own})"
         )
-    return method
+    return method.parts, method.settings

@@ -11,7 +11,7 @@ Without a declaration it has the engine's version. A change of the engine that o
 has a line in `SETTINGS`; any other raises `NUMERICS`, and all declarations up to it go.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from fedbench.base import registry
@@ -22,12 +22,15 @@ ALWAYS = "always"
 SETTINGS: dict[str, int] = {}
 
 
-def changed_since(choices: Iterable[tuple[str, Choice]], given: Collection[str]) -> dict[str, int]:
+def changed_since(choices: Iterable[tuple[str, Choice]], plain: dict[str, Any]) -> dict[str, int]:
     """The versions above `NUMERICS` of what a run uses, by component or setting.
 
-    `choices` are the run's components, as (kind, choice), and `given` the settings that it does not
+    `choices` are the run's components, as (kind, choice), and `plain` the settings that it does not
     leave at their defaults. A component that is not known here is passed over.
     """
+    tune = plain.get("tune") or {}
+    searched = [key.rpartition(".")[2] for key in tune.get("grid", ())]
+    given = {*plain, *searched, *tune.get("trials", ())}  # of the run, or of its search
     versions = {name: version for name, version in SETTINGS.items() if name in given}
     chosen = list(choices)
     others = {choice.name for _, choice in chosen}
@@ -39,10 +42,3 @@ def changed_since(choices: Iterable[tuple[str, Choice]], given: Collection[str])
             used = [version for name, version in declared.items() if name in uses]
             versions |= {f"{kind} {choice.name}": max(used)} if used else {}
     return versions
-
-
-def given(settings: Mapping[str, Any]) -> set[str]:
-    """The settings that a run or its search does not leave at their defaults, and what it tries."""
-    tune = settings.get("tune") or {}
-    searched = [key.rpartition(".")[2] for key in tune.get("grid", ())]
-    return {*settings, *searched, *tune.get("trials", ())}

@@ -18,14 +18,15 @@ from fedbench.base.plugins import plugin_folders
 from fedbench.base.yamlfile import read_yaml
 from fedbench.spec.choice import Choice, assign, no_part
 from fedbench.spec.compositions import compositions, fixed_settings, full, parts_of, spelled_out
-from fedbench.spec.fields import RunSettings
-from fedbench.spec.numerics import NUMERICS, changed_since, given
-from fedbench.spec.sections import Augment, Tune
+from fedbench.spec.fields import Augment, RunSettings, Tune
+from fedbench.spec.numerics import NUMERICS, changed_since
 
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
 LISTED = {"shift": "shift", "parts": "method", "watch": "probe"}  # lists of these, and their kinds
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
+# settings that trials of a search may have of their own
+_OF_TRIALS = RunSettings.model_fields.keys() - {"tune", "seed", "data_seed"}
 SLUG = 150  # characters; the name of a folder may have 255
 
 
@@ -48,7 +49,10 @@ class RunSpec(RunSettings):
     @field_validator("augment")
     @classmethod
     def _as_it_acts(cls, value: Augment | None) -> Augment | None:
-        return value.as_it_acts if value else None
+        """The same views in one way of writing them, which makes one identity; None: no change."""
+        if value is None or (value.crop and value.crop_share):
+            return value
+        return Augment(flip=value.flip) if value.flip else None
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":
@@ -99,18 +103,23 @@ class RunSpec(RunSettings):
                 "tune: validation cannot be searched or set, since trials on held-out data hold "
                 "out tune.share; set that one"
             )
-        for owner, run in (("run", self), ("search's trials", self.trial())):
+        for owner, run in (("the run", self), ("the search's trials", self.trial())):
+            names = [choice.name for choice in run.parts]
             for key in self.tune.grid:
-                _check_searched(key, owner, run)
+                part, _, parameter = key.partition(".")
+                if not parameter:
+                    require_among("tune.grid", "setting", key, _OF_TRIALS)
+                elif part not in names:
+                    raise FedbenchError(f"tune.grid: {no_part(key, owner, names)}")
+                else:
+                    registry.require_known("method", part, {parameter: None})
         return self
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """The settings that differ from the defaults, for a line in a REPL."""
-        changed = self.model_dump(mode="python", exclude_defaults=True)
-        yield from changed.items()
+        yield from self.model_dump(mode="python", exclude_defaults=True).items()
 
-    def __str__(self) -> str:
-        return repr(self)
+    __str__ = RunSettings.__repr__
 
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
@@ -153,23 +162,18 @@ class RunSpec(RunSettings):
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {k: tuple(x.brief(kind) for x in getattr(self, k)) for k, kind in LISTED.items()}
         partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
-        norms = {"decay_norms": self.decay_norms or not self._decays}  # no effect without decay
-        short = self.model_copy(
-            update={**spelled, **lists, **partition, **norms, "tune": self._brief_tune()}
-        )
+        tune = self._brief_tune()
+        searched = {*tune.grid, *tune.trials} if tune else set()
+        decays = self.weight_decay > 0 or "weight_decay" in searched
+        norms = {"decay_norms": self.decay_norms or not decays}  # no effect without decay
+        short = self.model_copy(update={**spelled, **lists, **partition, **norms, "tune": tune})
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         code = {
             name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
             for name, entry in self.plugins().items()
         }
-        newer = changed_since(self._components(), given(plain))
+        newer = changed_since(self._components(), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
-
-    @property
-    def _decays(self) -> bool:
-        """Whether the run, or a run that its search may choose, has weight decay."""
-        searched = self.tune is not None and "weight_decay" in {*self.tune.grid, *self.tune.trials}
-        return self.weight_decay > 0 or searched
 
     def _brief_tune(self) -> Tune | None:
         """The search, with parameters of its trials left out where they have their default."""
@@ -184,7 +188,7 @@ class RunSpec(RunSettings):
         """What the trials of the search share: this run with the settings that `tune` names."""
         trials = self.tune.trials if self.tune else {}
         for key in trials:
-            require_among("tune.trials", "setting", key, _of_trials())
+            require_among("tune.trials", "setting", key, _OF_TRIALS)
         return self.changed(tune=None, **trials)
 
     @property
@@ -200,22 +204,6 @@ class RunSpec(RunSettings):
         for key, value in settings.items():
             assign(plain, key, value)
         return RunSpec(**plain)
-
-
-def _of_trials() -> set[str]:
-    """The settings that trials of a search may have of their own."""
-    return RunSpec.model_fields.keys() - {"tune", "seed", "data_seed"}
-
-
-def _check_searched(key: str, owner: str, run: RunSpec) -> None:
-    part, _, parameter = key.partition(".")
-    if not parameter:
-        require_among("tune.grid", "setting", key, _of_trials())
-        return
-    names = [choice.name for choice in run.parts]
-    if part not in names:
-        raise FedbenchError(f"tune.grid: {no_part(key, f'the {owner}', names)}")
-    registry.require_known("method", part, {parameter: None})
 
 
 def load_run(path: Path) -> RunSpec:

@@ -3,14 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from fedbench.base.checks import Checked, Count
+from fedbench.base.checks import Checked, Count, Fraction
 from fedbench.base.errors import FedbenchError
+
+Rng = np.random.Generator
 
 
 class Shares(NamedTuple):
@@ -27,7 +28,7 @@ class Work(Checked, ABC):
 
     @abstractmethod
     def __call__(
-        self, clients: Sequence[int], most: int, rng: np.random.Generator, *args: Any, **asked: Any
+        self, clients: Sequence[int], most: int, rng: Rng, *args: Any, **asked: Any
     ) -> Shares | NDArray[np.int64]:
         """What these clients (m,) do; an array of amounts alone means that all results are sent.
 
@@ -48,9 +49,7 @@ class Work(Checked, ABC):
 class Constant(Work):
     """Every client makes all epochs or steps."""
 
-    def __call__(
-        self, clients: Sequence[int], most: int, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def __call__(self, clients: Sequence[int], most: int, rng: Rng) -> NDArray[np.int64]:
         """`most` for all."""
         return np.full(len(clients), most)
 
@@ -68,12 +67,7 @@ class Uniform(Work):
     fixed: bool = False
 
     def __call__(
-        self,
-        clients: Sequence[int],
-        most: int,
-        rng: np.random.Generator,
-        K: int = 0,
-        always: np.random.Generator | None = None,
+        self, clients: Sequence[int], most: int, rng: Rng, K: int = 0, always: Rng | None = None
     ) -> NDArray[np.int64]:
         """The numbers of these clients."""
         if self.fixed and always:
@@ -104,10 +98,10 @@ class Stragglers(Work):
     are counted. It uploads nothing, and the others' mixing weights sum to 1.
     """
 
-    share: Annotated[float, Ge(0), Le(1)] = 0.9
+    share: Fraction = 0.9
     drop: bool = False
 
-    def __call__(self, clients: Sequence[int], most: int, rng: np.random.Generator) -> Shares:
+    def __call__(self, clients: Sequence[int], most: int, rng: Rng) -> Shares:
         """Stragglers are drawn at random; with `drop` the same ones with the same work."""
         m = len(clients)
         late = np.zeros(m, dtype=bool)

@@ -6,7 +6,7 @@ from fedbench import Machine, RunSpec, run
 from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from fedbench.jobs.collect import columns
-from fedbench.spec.sections import Stop
+from fedbench.spec.fields import Stop
 from fedbench.store import RunFolder
 from tests.methods.one_weight import train
 

@@ -5,7 +5,7 @@ import pytest
 from fedbench import RunSpec, run
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.engine.build import build_parts
-from fedbench.spec.compositions import compositions, named
+from fedbench.spec.compositions import compositions
 from tests.few import few_digits
 from tests.methods.protocol import declared
 
@@ -54,17 +54,17 @@ FAST = {
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_method_of_every_paper_has_its_name(paper):
     for name in PAPERS[paper]:
-        assert paper in named(name).papers, name
+        assert paper in compositions()[name].papers, name
 
 
 def test_the_baselines_beyond_the_papers_have_names():
     for name in ("SCAFFOLD", "FedNova", "FedAdagrad", "FedAdam", "FedYogi", "MimeLite", "FedACG"):
-        assert named(name).papers == ()
+        assert compositions()[name].papers == ()
 
 
 @pytest.mark.parametrize("name", compositions())
 def test_every_named_method_trains(cpu, name):
-    settings = named(name).run_settings()
+    settings = compositions()[name].run_settings()
     parts = [{p.name: {**declared(p.name, "QUICK"), **p.params}} for p in settings.pop("parts")]
     spec = RunSpec(**{**FAST, **settings}, parts=parts)
     refuse_conflicts(build_parts(spec))
@@ -75,7 +75,7 @@ def test_every_named_method_trains(cpu, name):
 
 @pytest.mark.parametrize("name", [n for n, method in compositions().items() if method.search])
 def test_the_values_that_a_search_tries_are_allowed_and_few(name):
-    method = named(name)
+    method = compositions()[name]
     ((parameter, values),) = method.search.items()  # one main parameter
     part, _, key = parameter.partition(".")
     assert 1 <= len(set(values)) == len(values) <= 3
@@ -86,8 +86,8 @@ def test_the_values_that_a_search_tries_are_allowed_and_few(name):
 
 
 def test_what_a_method_needs_stands_beside_it():
-    assert named("FedGKD+").run_settings()["projection"] == 256
-    assert named("FedGKD").settings == {}
+    assert compositions()["FedGKD+"].run_settings()["projection"] == 256
+    assert compositions()["FedGKD"].settings == {}
     for name, found in compositions().items():
         parts = build_parts(RunSpec(parts=list(found.parts)))
         if any(part.needs_projection for part in parts):
@@ -109,7 +109,7 @@ def test_what_a_method_needs_stands_beside_it():
     ],
 )
 def test_some_methods_by_hand(name, parts):
-    assert named(name).model_dump()["parts"] == tuple(parts)
+    assert compositions()[name].model_dump()["parts"] == tuple(parts)
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_a_need_of_a_method_may_depend_on_the_run(tmp_path):
 
 def test_an_unknown_name_gets_the_nearest(refuses):
     with refuses("no method 'FedADCC'; did you mean 'FedADC'"):
-        named("FedADCC")
+        RunSpec(parts=["FedADCC"])

@@ -12,7 +12,7 @@ from fedbench.core.part import Sizes
 from fedbench.engine.build import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
-from fedbench.spec.compositions import named
+from fedbench.spec.compositions import compositions
 from tests.methods import reference
 from tests.methods.loss_terms import (
     agree,
@@ -58,7 +58,7 @@ def test_temperature_divides_the_logits_and_its_square_multiplies_the_term():
 
 def test_the_term_that_the_fedadc_paper_prints():
     # λ = 0.1, T = 0.5, no T²: logits (½ log 3, 0) over ½ are (log 3, 0)
-    part = build_parts(RunSpec(**named("FedGKD (M=1)").run_settings()))[0]
+    part = build_parts(RunSpec(**compositions()["FedGKD (M=1)"].run_settings()))[0]
     found = term(part, batch(STUDENT, [0], [[0.5 * log(3), 0.0]]))
     assert float(found) == pytest.approx(0.1 * KL, rel=1e-12)  # with T² a quarter of it
 

@@ -7,7 +7,7 @@ import pytest
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.machine import Machine
-from fedbench.paper.metrics import Metric, column_label, columns, meaning
+from fedbench.paper.metrics import Metric, columns, meaning
 
 PROBES = registry.entries("probe")
 DECLARED = [
@@ -24,7 +24,7 @@ def test_a_column_is_what_its_probe_declares():
     assert Metric("angle_mean").label == "Angle to the last global step (°)"
     assert not Metric("angle_mean").is_ranked
     assert Metric("local_accuracy@mean").is_score
-    assert column_label("steps", "cosine") == "Cosine to the mean gradient"
+    assert Metric("steps/cosine").label == "Cosine to the mean gradient"
     assert Metric("holdings/few").label == "Share of clients with one or two classes"
 
 

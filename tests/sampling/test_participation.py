@@ -13,10 +13,7 @@ from fedbench.engine.assemble import assemble
 from fedbench.engine.build import check_choices
 from fedbench.engine.server import open_round
 from fedbench.engine.training import Training
-from fedbench.sampling.cyclic import Cyclic
-from fedbench.sampling.markov import Markov
-from fedbench.sampling.powerofchoice import PowerOfChoice
-from fedbench.sampling.proportional import Proportional
+from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional
 from fedbench.store import RunFolder
 
 CPU = Machine(device="cpu", workers=1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Natural
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.metrics import column_label
+from fedbench.paper.metrics import Metric
 from fedbench.report.figures.panels import Artist, Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
 
@@ -56,8 +56,8 @@ class Boxes(Kind):
         )  # fmt: skip
         for boxes, hue in zip(axes.containers, full, strict=True):
             _style(boxes, hue.style)
-        axes.set_xlabel(column_label(self.table, self.by))
-        axes.set_ylabel(column_label(self.table, self.column))
+        axes.set_xlabel(Metric(f"{self.table}/{self.by}").label)
+        axes.set_ylabel(Metric(f"{self.table}/{self.column}").label)
         axes.locator_params(axis="x", nbins=8, integer=True)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
@@ -158,7 +158,8 @@ class Weights(Kind):
         right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
         cosine = self.column == "cosine"
-        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.reads, self.column))
+        usual = Metric(f"{self.reads}/{self.column}").label
+        right.set_ylabel("Bias, 1 − cosine" if cosine else usual)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """The bias at each local step."""

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
-from fedbench.engine.problem import Problem
-from fedbench.engine.scoring import predictions
+from fedbench.engine.problem import Problem, predictions
 
 
 @dataclass(frozen=True)

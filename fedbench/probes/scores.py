@@ -11,8 +11,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.probe import Probe, require_classes
-from fedbench.engine.problem import Problem
-from fedbench.engine.scoring import predictions
+from fedbench.engine.problem import Problem, predictions
 
 
 def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:

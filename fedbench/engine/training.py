@@ -159,8 +159,10 @@ class Training:
         with self.clock.phase("server"):
             progress.global_model = aggregate(self.parts, copies, r, replies)
         progress.round = t + 1
-        loss, finite = _loss_and_finite(replies, progress.global_model.w)
-        progress.diverged = not finite
+        mean = torch.stack([reply.loss for reply in replies]).mean()
+        finite = progress.global_model.w.isfinite().all().to(mean.dtype)
+        loss, sound = torch.stack([mean, finite]).tolist()  # together: a GPU is waited for once
+        progress.diverged = not (sound and math.isfinite(loss))
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
         models = self._models(copies) if due else {"next": progress.global_model.w}
@@ -294,13 +296,3 @@ class Training:
             spec=self.spec, history=history, weights=w, buffers=buffers, status=status,
             record=record, tables=written, best=progress.best,
         )  # fmt: skip
-
-
-def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:
-    """The mean of the clients' mean losses, and whether it and the weights are finite.
-
-    Read together: a GPU is waited for once.
-    """
-    loss = torch.stack([reply.loss for reply in replies]).mean()
-    mean, finite = torch.stack([loss, w.isfinite().all().to(loss.dtype)]).tolist()
-    return mean, bool(finite) and math.isfinite(mean)

@@ -59,11 +59,7 @@ class StackedNet:
         }
 
     def _call(
-        self,
-        module: Called,
-        ws: Sequence[Tensor],
-        buffers: Sequence[Buffers],
-        xs: Sequence[Tensor],
+        self, module: Called, ws: Sequence[Tensor], buffers: Sequence[Buffers], xs: Sequence[Tensor]
     ) -> list[Found]:
         statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
         _tell(module, len(ws))

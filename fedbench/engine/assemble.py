@@ -43,13 +43,7 @@ from fedbench.engine.identity import Objects, identify, named, refuse_unknown
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import (
-    OwnTest,
-    Problem,
-    Scorer,
-    cross_entropy,
-    half_squared_error,
-)
+from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec

@@ -11,10 +11,7 @@ from fedbench.base.files import exists
 
 
 def read_checkpoint(
-    file: Path,
-    prefix: str,
-    wanted: Mapping[str, Tensor],
-    besides: tuple[str, ...] = (),
+    file: Path, prefix: str, wanted: Mapping[str, Tensor], besides: tuple[str, ...] = ()
 ) -> dict[str, Tensor]:
     """The tensors whose names begin with `prefix`, by the rest of their names.
 

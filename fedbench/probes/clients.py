@@ -135,7 +135,7 @@ class Locals(Probe):
             "Accuracy of a client's model, mean over the round's clients",
             "fraction",
             "higher",
-        ),
+        )
     }
 
     def require(self, problem: Problem) -> None:

@@ -25,7 +25,6 @@ from pydantic import (
 from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
 M = TypeVar("M", bound=BaseModel)
-R = TypeVar("R")
 
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
@@ -221,13 +220,10 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
-def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
-    """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
-
-    Only what it names is made.
-    """
+def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[str, Any]:
+    """What of the `offered` a user's rule names as parameters; only that is made."""
     asked = names_of(rule)
-    return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
+    return {name: make() for name, make in offered.items() if name in asked}
 
 
 def names_of(rule: Callable[..., Any]) -> frozenset[str]:

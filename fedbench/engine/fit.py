@@ -11,7 +11,7 @@ from torch.nn.parameter import UninitializedParameter
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
-from fedbench.core.rng import draws, seeded
+from fedbench.core.rng import noticing, seeded
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.shares import Rows
 from fedbench.engine.local import Loss
@@ -108,8 +108,9 @@ def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
     In training dropout may act on them too, and running statistics may change, in place.
     """
     model = net.start()
-    with torch.no_grad(), seeded(0, x.device, users=True):
-        if draws(lambda: net.eval(model, x), x.device):
+    with torch.no_grad(), noticing(x.device) as drew:
+        net.eval(model, x)
+        if drew():
             raise FedbenchError(
                 f"{place} draws random numbers in evaluation, so that no score would be the "
                 "model's; let it draw in training alone, as F.dropout(x, training=self.training)"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
-from fedbench.base.checks import with_named
+from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.part import Part, overriding, same_shape
@@ -50,11 +50,11 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
     """
     spec, rule, K = problem.spec, problem.sampler, problem.spec.clients
     draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="cohort")
-    drawn = with_named(
-        rule, draws(t), K, spec.participation, problem.label_counts,
-        t=lambda: t, always=lambda: draws(seeds.ALWAYS),
+    more = asked_for(
+        rule, t=lambda: t, always=lambda: draws(seeds.ALWAYS),
         losses=lambda: np.array([losses.get(i, np.nan) for i in range(K)]),
     )  # fmt: skip
+    drawn = rule(draws(t), K, spec.participation, problem.label_counts, **more)
     clients = Counter(np.sort(np.asarray(drawn)).tolist())
     known = all(isinstance(i, int) and 0 <= i < K for i in clients)
     if not clients or not known or (not rule.replacement and clients.total() > len(clients)):
@@ -71,10 +71,8 @@ def _local_work(
     """Local epochs or steps by client: of those whose results are sent, and of all others."""
     spec, m = problem.spec, len(clients)
     draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="work")
-    drawn = with_named(
-        problem.work, clients, spec.most, draws(t),
-        t=lambda: t, K=lambda: spec.clients, always=lambda: draws(seeds.ALWAYS),
-    )  # fmt: skip
+    offered = {"t": lambda: t, "K": lambda: spec.clients, "always": lambda: draws(seeds.ALWAYS)}
+    drawn = problem.work(clients, spec.most, draws(t), **asked_for(problem.work, **offered))
     given = drawn if isinstance(drawn, tuple) else (drawn, np.ones(m, bool))
     amounts, sent = map(np.asarray, given)
     whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()

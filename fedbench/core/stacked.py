@@ -79,8 +79,8 @@ class _Forms(threading.local):
     def __init__(self, net: Net) -> None:
         layers = [layer for layer in net.module().modules() if not list(layer.children())]
         self.flattens_first = type(layers[0]) is nn.Flatten
-        student: Any = _form(LogitsAndFeatures(net.module())).train()
-        teacher: Any = _form(LogitsAndFeatures(net.module())).eval()
+        student = _form(LogitsAndFeatures(net.module())).train()
+        teacher = _form(LogitsAndFeatures(net.module())).eval()
         self.student, self.teacher = Called(student, student.net), Called(teacher, teacher.net)
 
 
@@ -161,7 +161,7 @@ _STACKED: dict[type[nn.Module], Callable[[Any, Tensor], Tensor]] = {
 }
 
 
-def _form(module: nn.Module) -> nn.Module:
+def _form(module: nn.Module) -> Any:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
     A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says

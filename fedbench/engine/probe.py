@@ -98,7 +98,7 @@ class Sight(NamedTuple):
 
 
 class Probe(Checked, ABC):
-    """Something that is measured while a run trains; one file per probe, listed in `watch`.
+    """Something that is measured while a run trains, listed in `watch`.
 
     A probe is called in every round, except one that diverged, and may store tensors in `s.state`,
     which checkpoints include. It overrides `row` or `table`, or `see` if one computation gives

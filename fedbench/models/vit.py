@@ -120,7 +120,7 @@ class TinyViT(Architecture):
         )  # fmt: skip
         for layer in list(whole.modules()):
             if isinstance(layer, ConvNorm) and self.norm == "ln":
-                norm = LayerNorm2d(layer.bn.num_features, eps=layer.bn.eps)
+                norm: Any = LayerNorm2d(layer.bn.num_features, eps=layer.bn.eps)
                 # with the same initial weights, which are 0 at a residual's end
                 norm.weight, norm.bias = layer.bn.weight, layer.bn.bias
                 layer.bn = norm

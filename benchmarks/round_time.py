@@ -19,7 +19,7 @@ from typing import Any
 from fedbench import Machine, RunSpec, run
 from fedbench.base.files import write_text
 from fedbench.base.yamlfile import parse
-from fedbench.engine.provenance import processor, versions
+from fedbench.engine.record import processor, versions
 from fedbench.plan.plan import Cell, make_plan
 
 

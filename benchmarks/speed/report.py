@@ -15,7 +15,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from fedbench.engine.provenance import processor
+from fedbench.engine.record import processor
 from speed.environments import PEERS, missing, title
 from speed.process import CORES
 from speed.turns import Row, Spread

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fedbench import Cost, RunSpec, Sizes
-from fedbench.engine.build import build_parts
+from fedbench.engine.assemble import build_parts
 from fedbench.spec.compositions import Composition, compositions
 from speed import environments, turns
 from speed.process import CORES, Command, MeasurementError, bare, measure, ours

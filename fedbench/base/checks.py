@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
 M = TypeVar("M", bound=BaseModel)
-R = TypeVar("R")
 
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
@@ -188,15 +187,15 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
+def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[str, Any]:
+    """What of the `offered` a user's rule names as parameters; only that is made."""
+    asked = names_of(rule)
+    return {name: make() for name, make in offered.items() if name in asked}
+
+
 def names_of(rule: Callable[..., Any]) -> frozenset[str]:
     """The parameters of a function or method, or of what an object does when it is called."""
     return frozenset(inspect.signature(rule).parameters)
-
-
-def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
-    """Call a user's rule with `given` and those `offered` that it names; only these are made."""
-    asked = names_of(rule)
-    return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
 
 
 class Checked:

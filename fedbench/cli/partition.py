@@ -165,7 +165,7 @@ def previews(
     spec: "RunSpec", rules: Iterable[Any], params: dict[str, Any], folder: Path | None
 ) -> list[Preview]:
     """A preview of each partition in `rules`, given as in YAML; `params` are added to each."""
-    from fedbench.engine.build import data_of
+    from fedbench.engine.assemble import data_of
 
     named = [spec.changed(partition=rule).partition for rule in rules]
     chosen = [spec.changed(partition={rule.name: rule.params | params}) for rule in named]

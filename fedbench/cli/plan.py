@@ -61,7 +61,7 @@ def plan(
 def _check(planned: "Plan", workflow: Path) -> None:
     """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
     from fedbench.base.plugins import find_file
-    from fedbench.engine.build import check_choices
+    from fedbench.engine.assemble import check_choices
     from fedbench.report.checks import check_report
 
     papers = workflow / "papers"

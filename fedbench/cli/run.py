@@ -107,7 +107,7 @@ def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
 
 def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
     """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
-    from fedbench.engine.build import data_of
+    from fedbench.engine.assemble import data_of
 
     try:
         now = data_of(settings, data_dir).checksum

@@ -22,15 +22,20 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
-        _refuse_slips(part, names[i])
-        refuse_signatures(part)
+        _refuse_strays(part, names[i])
+        _refuse_unknown(part, names[i])
+        _refuse_signatures(part)
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)
     _refuse_rivals(parts, names)
-    _refuse_other_steps(parts, names)
     for part, name in zip(parts, names, strict=True):
-        _refuse_idle(part, name)
+        hooks = [x for x in vars(Part) if not x.startswith("_") and callable(vars(Part)[x])]
+        if not part.SETTINGS and not any(overriding([part], x) for x in hooks if x != "cost"):
+            raise FedbenchError(
+                f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
+                f"{', '.join(sorted({*hooks} - {'cost'}))}"
+            )
 
 
 def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
@@ -48,17 +53,14 @@ def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
                 raise FedbenchError(f"parts: {words.format(other)}: {reason}")
 
 
-def _refuse_slips(part: Part, name: str) -> None:
-    """Raise `FedbenchError` on a name that does not exist, and on what looks like a hook."""
-    _refuse_strays(part, name)
+def _refuse_unknown(part: Part, name: str) -> None:
+    """Raise `FedbenchError` on the name of a part or of a decision that does not exist."""
     others = _subclasses(Part) - {type(part)}
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
     for field in ("excludes", "follows", "precedes"):
         for other in getattr(part, field):
             if other not in methods:
                 raise FedbenchError(f"parts: '{name}'.{field}: {unknown('method', other, methods)}")
-    if set(part.decides) <= {*DECISIONS}:
-        return
     decisions = {*DECISIONS, *(what for other in others for what in other.decides)}
     for what in part.decides:
         if what not in decisions:
@@ -90,16 +92,6 @@ def _refuse_strays(part: Part, name: str) -> None:
             )
 
 
-def _refuse_idle(part: Part, name: str) -> None:
-    """Raise `FedbenchError` if the class has no hook: the run would be FedAvg under its name."""
-    hooks = [hook for hook in vars(Part) if not hook.startswith("_") and callable(vars(Part)[hook])]
-    if not part.SETTINGS and not any(overriding([part], x) for x in hooks if x != "cost"):
-        raise FedbenchError(
-            f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
-            f"{', '.join(sorted({*hooks} - {'cost'}))}"
-        )
-
-
 def _subclasses(cls: type[Part]) -> set[type[Part]]:
     """All parts that have been defined so far, in the package or by the user."""
     children = set(cls.__subclasses__())
@@ -107,21 +99,15 @@ def _subclasses(cls: type[Part]) -> set[type[Part]]:
 
 
 def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if two parts make the same decision."""
+    """Raise `FedbenchError` if two parts make the same decision, or one changes another's steps."""
     deciders: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         for what in part.decides:
-            if what in deciders:
-                other = deciders[what]
+            other = deciders.setdefault(what, name)
+            if other != name:
                 raise FedbenchError(
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
-            deciders[what] = name
-
-
-def _refuse_other_steps(parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if a part needs the steps of SGD and another part changes them."""
-    for part, name in zip(parts, names, strict=True):
         for i in overriding(parts, "move") if part.needs_sgd else []:
             raise FedbenchError(
                 f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "
@@ -139,25 +125,18 @@ def holds_for(parts: Sequence[Part]) -> str:
 def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
     """Raise `FedbenchError` with the reason if a part's formulas do not hold for this optimiser."""
     for part in parts:
-        name = type(part).__name__
-        if not isinstance(optimiser, SGD):
-            _refuse_adam(part, name)
-        elif part.own_momentum and optimiser.momentum:
-            raise FedbenchError(
-                f"momentum = {optimiser.momentum}: {name} has its own momentum; set momentum to 0"
-            )
-        else:
+        name, reason = type(part).__name__, "has its own momentum"
+        if isinstance(optimiser, SGD):
+            if part.own_momentum and optimiser.momentum:
+                raise FedbenchError(
+                    f"momentum = {optimiser.momentum}: {name} {reason}; set momentum to 0"
+                )
             _refuse_contradiction(part, optimiser)
-
-
-def _refuse_adam(part: Part, name: str) -> None:
-    reason = ""
-    if part.own_momentum:
-        reason = "has its own momentum, which goes with the steps of SGD"
-    elif part.needs_sgd:
-        reason = f"{part.needs_sgd}, and Adam's steps are no weighted sum of gradients"
-    if reason:
-        raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
+        elif part.own_momentum or part.needs_sgd:
+            reason += ", which goes with the steps of SGD"
+            if not part.own_momentum:
+                reason = f"{part.needs_sgd}, and Adam's steps are no weighted sum of gradients"
+            raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
 
 
 def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
@@ -171,7 +150,7 @@ def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
             )
 
 
-def refuse_signatures(part: Part) -> None:
+def _refuse_signatures(part: Part) -> None:
     """Raise `FedbenchError` if a hook cannot be called with the arguments that it is given.
 
     The engine gives them by their places, so that other names, defaults and `*args` are allowed.
@@ -187,21 +166,16 @@ def refuse_signatures(part: Part) -> None:
         try:
             taken.bind(*given)
         except TypeError:
+            untyped = [p.replace(annotation=p.empty) for p in taken.parameters.values()]
+            names = taken.replace(parameters=untyped, return_annotation=taken.empty)
             raise FedbenchError(
-                f"{_place(part)}.{hook} must take ({', '.join(given)}), not {_untyped(taken)}"
+                f"{_place(type(part))}.{hook} must take ({', '.join(given)}), not {names}"
             ) from None
 
 
-def _untyped(signature: inspect.Signature) -> str:
-    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    return str(signature.replace(parameters=plain, return_annotation=signature.empty))
-
-
-def _place(part: Part) -> str:
+def _place(cls: type[Part]) -> str:
     """The class and its file, if it has one."""
-    cls = type(part)
     try:
-        file = f"{nearby(Path(inspect.getfile(cls)))}: "
+        return f"{nearby(Path(inspect.getfile(cls)))}: {cls.__name__}"
     except (TypeError, OSError):  # typed at a prompt
-        file = ""
-    return f"{file}{cls.__name__}"
+        return cls.__name__

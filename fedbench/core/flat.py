@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.core import bfloat16
-from fedbench.core.rng import draws, seeded
+from fedbench.core.rng import noticing, seeded
 
 Buffers = dict[str, Tensor]
 
@@ -29,7 +29,7 @@ class Net:
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
     computes it in bfloat16; what goes in and comes out stays float32. `channels` are those
-    of the first convolution, 0 if there is none; `tied` says whether layers share weights.
+    of the first convolution, 0 if there is none.
     """
 
     def __init__(self, module: nn.Module, mixed: bool = False) -> None:
@@ -50,17 +50,9 @@ class Net:
             or getattr(m, "drop_prob", 0) > 0  # timm's DropPath
             for m in module.modules()
         )
-        # Looked up once: doing it at every call takes up to a tenth of a small network's step.
-        self.tied = _has_shared_weights(module)
         kept = module.state_dict().keys()  # without constants, such as positions
-        self._start = Model(
-            _flat(trained.values()),
-            {
-                name: value.detach().clone()
-                for name, value in module.named_buffers()
-                if name in kept
-            },
-        )
+        buffers = {k: v.detach().clone() for k, v in module.named_buffers() if k in kept}
+        self._start = Model(_flat(trained.values()), buffers)
         self._module = module
         self._called = _CalledModules(module)
 
@@ -123,9 +115,9 @@ class Net:
         No layer says so where a module calls dropout as a function, or an LSTM has it inside.
         """
         start = self.start()
-        with torch.no_grad():
-            drawn = draws(lambda: self.train(start.w, start.buffers, x), x.device)
-        self.has_dropout = self.has_dropout or drawn
+        with torch.no_grad(), noticing(x.device) as drew:
+            self.train(start.w, start.buffers, x)
+            self.has_dropout = self.has_dropout or drew()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in training mode; changes running statistics in `buffers`."""
@@ -160,19 +152,14 @@ class Net:
     def norm_mask(self) -> Tensor:
         """(d,) bool: which entries are weights and biases of normalisation layers."""
         norms = {name for name, m in self._module.named_modules() if isinstance(m, _NORMS)}
-        parts = [
-            torch.full((n,), name.rpartition(".")[0] in norms)
-            for name, n in zip(self.names, self.sizes, strict=True)
-        ]
-        return torch.cat(parts)
+        return self._mask([name.rpartition(".")[0] in norms for name in self.names])
 
     def head_mask(self) -> Tensor:
         """(d,) bool: which entries of the flat vector belong to the head."""
-        parts = [
-            torch.full((n,), name.startswith("head."))
-            for name, n in zip(self.names, self.sizes, strict=True)
-        ]
-        return torch.cat(parts)
+        return self._mask([name.startswith("head.") for name in self.names])
+
+    def _mask(self, inside: list[bool]) -> Tensor:
+        return torch.tensor(inside).repeat_interleave(torch.tensor(self.sizes))
 
     @property
     def features(self) -> int:
@@ -209,11 +196,6 @@ def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
     return w
 
 
-def _has_shared_weights(module: nn.Module) -> bool:
-    named = list(module.named_parameters(remove_duplicate=False))
-    return len(named) > len({id(parameter) for _, parameter in named})
-
-
 class _CalledModules(threading.local):
     """Copies of the module. Calling one puts weights into it, so each thread has its own copies."""
 
@@ -232,7 +214,15 @@ class Called:
     """
 
     def __init__(self, module: nn.Module, named: nn.Module) -> None:
-        self.module, self._places = module, _places(named)
+        self.module = module
+        # where each parameter and buffer is kept; one that layers share is kept in several places
+        found: dict[int, list[tuple[dict[str, Any], str]]] = {}
+        for layer in named.modules():
+            for tensors in (layer._parameters, layer._buffers):
+                for attribute, value in tensors.items():
+                    found.setdefault(id(value), []).append((tensors, attribute))
+        each = [*named.named_parameters(), *named.named_buffers()]
+        self._places = {name: found[id(value)] for name, value in each}
 
     def __call__(self, values: dict[str, Tensor], x: Tensor) -> Any:
         """What the module gives for x; afterwards it is as before."""
@@ -250,17 +240,6 @@ class Called:
                 before[name] = tensors[attribute]
                 tensors[attribute] = value
         return before
-
-
-def _places(module: nn.Module) -> dict[str, list[tuple[dict[str, Any], str]]]:
-    """Where each parameter and buffer is kept; one that layers share is kept in several places."""
-    found: dict[int, list[tuple[dict[str, Any], str]]] = {}
-    for layer in module.modules():
-        for tensors in (layer._parameters, layer._buffers):
-            for attribute, value in tensors.items():
-                found.setdefault(id(value), []).append((tensors, attribute))
-    named = [*module.named_parameters(), *module.named_buffers()]
-    return {name: found[id(value)] for name, value in named}
 
 
 class LogitsAndFeatures(nn.Module):

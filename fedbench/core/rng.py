@@ -71,12 +71,15 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
         before.restore(device)
 
 
-def draws(act: Callable[[], object], device: torch.device) -> bool:
-    """Whether an act draws from generators that all code of the process shares."""
+@contextlib.contextmanager
+def noticing(device: torch.device) -> Iterator[Callable[[], bool]]:
+    """A context that gives a function: whether the generators that all code shares were drawn from.
+
+    In it they start from the seed 0; afterwards they are as before.
+    """
     with seeded(0, device, users=True):
         before = GeneratorStates.now(device)
-        act()
-        return GeneratorStates.now(device) != before
+        yield lambda: GeneratorStates.now(device) != before
 
 
 def seed_shared(number_: int, device: torch.device) -> None:

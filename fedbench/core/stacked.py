@@ -5,6 +5,7 @@ Images of m clients lie side by side as channels, (B, m·C, H, W); vectors as (m
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -59,11 +60,7 @@ class StackedNet:
         }
 
     def _call(
-        self,
-        module: Called,
-        ws: Sequence[Tensor],
-        buffers: Sequence[Buffers],
-        xs: Sequence[Tensor],
+        self, module: Called, ws: Sequence[Tensor], buffers: Sequence[Buffers], xs: Sequence[Tensor]
     ) -> list[Found]:
         statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
         _tell(module, len(ws))
@@ -82,8 +79,8 @@ class _Forms(threading.local):
     def __init__(self, net: Net) -> None:
         layers = [layer for layer in net.module().modules() if not list(layer.children())]
         self.flattens_first = type(layers[0]) is nn.Flatten
-        student: Any = _form(LogitsAndFeatures(net.module())).train()
-        teacher: Any = _form(LogitsAndFeatures(net.module())).eval()
+        student = _form(LogitsAndFeatures(net.module())).train()
+        teacher = _form(LogitsAndFeatures(net.module())).eval()
         self.student, self.teacher = Called(student, student.net), Called(teacher, teacher.net)
 
 
@@ -107,111 +104,82 @@ def _side_by_side(xs: Sequence[Tensor]) -> Tensor:
     return torch.cat(padded, 1).contiguous(memory_format=torch.channels_last)
 
 
-class _Conv(nn.Module):
-    """m convolutions as one with m times the groups."""
+class _Stacked(nn.Module):
+    """A layer with the settings of another, whose weights have m as their first dimension."""
 
-    def __init__(self, like: nn.Conv2d) -> None:
+    def __init__(self, like: nn.Module, forward: Callable[[Any, Tensor], Tensor]) -> None:
         super().__init__()
-        if like.padding_mode != "zeros":
-            raise TypeError(f"a convolution padded with {like.padding_mode} has no stacked form")
-        self.weight, self.bias, self.groups = like.weight, like.bias, like.groups
-        self.stride, self.dilation = like.stride, like.dilation
-        self.padding: Any = like.padding  # numbers or a word
-
-    def forward(self, x: Tensor) -> Tensor:
-        bias = None if self.bias is None else self.bias.flatten()
-        groups = self.groups * len(self.weight)
-        weight = self.weight.flatten(0, 1)
-        out: Tensor = F.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, groups)
-        return out
+        vars(self).update(vars(like))
+        self.forward = partial(forward, self)
 
 
-class _Linear(nn.Module):
-    """m matrix products as one batched product."""
-
-    def __init__(self, like: nn.Linear) -> None:
-        super().__init__()
-        self.weight, self.bias = like.weight, like.bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.bias is None:
-            return torch.bmm(x, self.weight.mT)
-        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight.mT)
+def _conv(layer: Any, x: Tensor) -> Tensor:
+    """The convolutions of m clients as one with m times the groups."""
+    bias = None if layer.bias is None else layer.bias.flatten()
+    groups = layer.groups * len(layer.weight)
+    weight = layer.weight.flatten(0, 1)
+    return F.conv2d(x, weight, bias, layer.stride, layer.padding, layer.dilation, groups)
 
 
-class _GroupNorm(nn.Module):
-    def __init__(self, like: nn.GroupNorm) -> None:
-        super().__init__()
-        self.weight, self.bias = like.weight, like.bias
-        self.groups, self.eps = like.num_groups, like.eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        groups = self.groups * len(self.weight)
-        return F.group_norm(x, groups, self.weight.flatten(), self.bias.flatten(), self.eps)
+def _linear(layer: Any, x: Tensor) -> Tensor:
+    """The matrix products of m clients as one batched product."""
+    if layer.bias is None:
+        return torch.bmm(x, layer.weight.mT)
+    return torch.baddbmm(layer.bias.unsqueeze(1), x, layer.weight.mT)
 
 
-class _BatchNorm(nn.Module):
-    running_mean: Tensor
-    running_var: Tensor
-    num_batches_tracked: Tensor
-
-    def __init__(self, like: nn.BatchNorm2d) -> None:
-        super().__init__()
-        if like.momentum is None or not like.affine or not like.track_running_stats:
-            raise TypeError("a batch norm without momentum, weights or statistics has no such form")
-        self.weight, self.bias = like.weight, like.bias
-        self.momentum, self.eps = like.momentum, like.eps
-        for name, value in like.named_buffers():
-            self.register_buffer(name, value)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training:
-            self.num_batches_tracked.add_(1)
-        statistics = self.running_mean.view(-1), self.running_var.view(-1)
-        weights = self.weight.flatten(), self.bias.flatten()
-        return F.batch_norm(x, *statistics, *weights, self.training, self.momentum, self.eps)
+def _group_norm(layer: Any, x: Tensor) -> Tensor:
+    groups = layer.num_groups * len(layer.weight)
+    return F.group_norm(x, groups, layer.weight.flatten(), layer.bias.flatten(), layer.eps)
 
 
-class _Rows(nn.Module):
+def _batch_norm(layer: Any, x: Tensor) -> Tensor:
+    if layer.training:
+        layer.num_batches_tracked.add_(1)
+    statistics = layer.running_mean.view(-1), layer.running_var.view(-1)
+    weights = layer.weight.flatten(), layer.bias.flatten()
+    return F.batch_norm(x, *statistics, *weights, layer.training, layer.momentum, layer.eps)
+
+
+def _rows(layer: Any, x: Tensor) -> Tensor:
     """Each client's channels as rows of its own: (B, m·C, H, W) → (m, B, C·H·W)."""
-
-    clients = 1  # m
-
-    def forward(self, x: Tensor) -> Tensor:
-        if x.ndim == 3:  # vectors already
-            return x
-        return x.reshape(len(x), self.clients, -1).transpose(0, 1)
+    if x.ndim == 3:  # vectors already
+        return x
+    return x.reshape(len(x), layer.clients, -1).transpose(0, 1)
 
 
 _PIXELWISE = (
-    nn.ReLU,
-    nn.Tanh,
-    nn.Identity,
-    nn.MaxPool2d,
-    nn.AvgPool2d,
-    nn.AdaptiveAvgPool2d,
-    nn.Upsample,
-)
-_STACKED: dict[type[nn.Module], Callable[..., nn.Module]] = {
-    nn.Conv2d: _Conv,
-    nn.Linear: _Linear,
-    nn.GroupNorm: _GroupNorm,
-    nn.BatchNorm2d: _BatchNorm,
-    nn.Flatten: lambda like: _Rows(),
+    nn.ReLU, nn.Tanh, nn.Identity, nn.Upsample,
+    nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d,
+)  # fmt: skip
+_STACKED: dict[type[nn.Module], Callable[[Any, Tensor], Tensor]] = {
+    nn.Conv2d: _conv,
+    nn.Linear: _linear,
+    nn.GroupNorm: _group_norm,
+    nn.BatchNorm2d: _batch_norm,
+    nn.Flatten: _rows,
 }
 
 
-def _form(module: nn.Module) -> nn.Module:
+def _form(module: nn.Module) -> Any:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
     A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says
     by an attribute `layerwise` that it keeps channels apart but for what its layers do. If it has
     an attribute `clients`, that is set to m before each call.
     """
+    layer: Any = module
     if isinstance(module, _PIXELWISE):
         return module
     if form := _STACKED.get(type(module)):
-        return form(module)
+        unusual = isinstance(module, nn.Conv2d) and module.padding_mode != "zeros"
+        if isinstance(module, nn.BatchNorm2d):
+            unusual = layer.momentum is None or not (layer.affine and layer.track_running_stats)
+        if unusual:
+            raise TypeError(f"{type(module).__name__} with such settings has no stacked form")
+        layer = _Stacked(module, form)
+        layer.clients = 1  # m, from the call on
+        return layer
     in_a_row = type(module).forward is nn.Sequential.forward
     if not (in_a_row or getattr(module, "layerwise", False)):
         raise TypeError(f"{type(module).__name__} has no stacked form")

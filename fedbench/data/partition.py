@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checks import Checked, names_of, with_named
+from fedbench.base.checks import Checked, asked_for, names_of
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
@@ -58,7 +58,7 @@ class Partition(Checked, ABC):
             )
         every = np.arange(len(labels)) if rows is None else rows
         offered = {"rows": lambda: every, "groups": lambda: groups}
-        drawn = with_named(self.split, labels, clients, rng, **offered)
+        drawn = self.split(labels, clients, rng, **asked_for(self.split, **offered))
         parts = [np.asarray(part) for part in drawn]
         for client, part in enumerate(parts):
             require_rows(part, len(labels), f"{self}: client {client}", _PLACES)

@@ -1,9 +1,10 @@
 """Assembles a run from its settings, and from objects that are given in place of some."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,82 +12,44 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench.base import seeds
-from fedbench.base.checks import Checked
-from fedbench.base.errors import FedbenchError, shown, unknown
+from fedbench.base.errors import at, called
+from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
+from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Indices
-from fedbench.data.shares import Rows, Unused, check_partition, hold_out, refuse_overlap
+from fedbench.data.partition import Indices, Partition
+from fedbench.data.shares import (
+    Rows,
+    Unused,
+    check_partition,
+    draw_partition,
+    hold_out,
+    refuse_overlap,
+)
 from fedbench.data.shift import Shifted, shifted
-from fedbench.engine import scoring
-from fedbench.engine.build import (
-    build_model,
-    build_sampler,
-    build_shifts,
-    build_work,
-    data_of,
-    fitting_parts,
-    optimiser,
-    partition_of,
-)
+from fedbench.data.source import data_folder, load_data
 from fedbench.engine.fit import (
-    refuse_lone_samples,
     refuse_mean,
-    refuse_memory,
-    refuse_misfit,
+    refuse_missing,
+    refuse_unfit,
     refuse_without_weights,
+    require_room,
 )
-from fedbench.engine.identity import identify, named
+from fedbench.engine.identity import Objects, identify, named, refuse_unknown
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
-from fedbench.engine.local import LocalTask, Loss, UsersCode
+from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import OwnTest, Problem
-from fedbench.engine.scoring import Scorer
-from fedbench.engine.threads import Threads
+from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
+from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
 from fedbench.work.work import Work
 
-
-class Objects(TypedDict, total=False):
-    """Objects that a caller of `run` may give in place of what the spec names."""
-
-    data: Dataset
-    model: nn.Module
-    partition: Rows
-    parts: tuple[Part, ...]
-    sampler: Sampler
-    work: Work
-    probes: tuple[Checked, ...]
-    loss: Loss
-
-
-_FORMS: dict[str, tuple[str, Any]] = {
-    "data": ("a Dataset", Dataset),
-    "model": ("a torch.nn.Module", nn.Module),
-    "partition": ("a list with the sample numbers of each client", Sequence),
-    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", Part),
-    "sampler": ("a Sampler, such as Uniform()", Sampler),
-    "work": ("a Work, such as Stragglers()", Work),
-    "probes": ("a tuple of probes, such as (Steps(),)", Checked),
-    "loss": ("a function of logits and labels", Callable),
-}
-_SEVERAL = ("parts", "probes")
-
-
-def refuse_unknown(objects: Objects) -> None:
-    """Raise `FedbenchError` if an object has no name that `run` takes, or is of another kind."""
-    for name, value in objects.items():
-        if name not in _FORMS:
-            raise unknown("object", name, _FORMS)
-        form, kind = _FORMS[name]
-        several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
-        if not (several if name in _SEVERAL else isinstance(value, kind)):
-            raise FedbenchError(f"{name}: {shown(value)} must be {form}")
+_CPU = torch.device("cpu")
 
 
 @float32_by_default()
@@ -97,22 +60,31 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
-    parts = fitting_parts(spec, objects.get("parts"))
+    parts, sampler, work = fitting(spec, objects)
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
-    seen = _as_clients_see(spec, data, rows)
+    with _users_draws(spec.partition_seed, "users' shift"):
+        shifts = tuple(shift.build("shift") for shift in spec.shift)
+        seen = shifted(data, rows, shifts, spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
-    module = _module(spec, objects, data, floats(x[:1]), folder).to(device, dtype)
-    net = Net(module, spec.precision == "bfloat16")
+    if "model" in objects:
+        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
+    else:
+        module, place = _model(spec, data, floats(x[:1]), folder), f"model: '{spec.model}'"
+    refuse_without_weights(module, place)
+    net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    _refuse_unfit(net, data, rows, spec.batch, two, _name(spec, objects))
+    refuse_unfit(net, data, rows, spec.batch, two, place)
     refuse_missing(parts, spec, net)
     net.find_dropout(two)
-    loss = _loss(objects, data, net, two, y[:2])
+    loss: Loss = cross_entropy if data.classes else half_squared_error
+    if "loss" in objects:
+        loss = objects["loss"]
+        refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -120,16 +92,70 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    counts = _label_counts(seen.data, rows)
+    # how often each client has each label (K, C); without classes all labels count as one
+    labels = seen.data.y_train if data.classes else np.zeros(len(seen.data.y_train))
+    width = max(data.classes, 1)
+    counts = np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, task=task,
-        fed=constants(spec, data, counts, net, machine),
+        fed=_federation(spec, data, counts, task, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=_own_test(task, seen),
-        unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
-        sampler=build_sampler(spec, objects.get("sampler")),
-        work=build_work(spec, objects.get("work")),
+        own_test=_own_test(task, seen), unused=Unused.of(rows, len(train)),
+        scorers=_scorers(task, data, held_out, spec), sampler=sampler, work=work,
     )  # fmt: skip
+
+
+def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
+    """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
+    with seeded(0, _CPU, users=True):
+        return load_data(spec.dataset.name, spec.dataset.params, folder)
+
+
+def build_parts(spec: RunSpec) -> tuple[Part, ...]:
+    """The parts that the spec lists, in order."""
+    return tuple(part.build("method") for part in spec.parts)
+
+
+def fitting(spec: RunSpec, objects: Objects) -> tuple[tuple[Part, ...], Sampler, Work]:
+    """The parts, the sampler and the rule of local work that are given or named.
+
+    Raises `FedbenchError` if the parts cannot train together, or a rule does not fit the clients.
+    """
+    parts = objects["parts"] if "parts" in objects else build_parts(spec)
+    refuse_conflicts(parts)
+    refuse_optimiser(parts, optimiser(spec))
+    sampler = objects["sampler"] if "sampler" in objects else spec.sampler.build("sampler")
+    sampler.require(spec.clients, spec.participation)
+    work = objects["work"] if "work" in objects else spec.work.build("work")
+    work.require(spec.most)
+    return parts, sampler, work
+
+
+def optimiser(spec: RunSpec) -> Optimiser:
+    """The local optimiser that the spec names."""
+    if spec.optimizer == "adam":
+        return Adam(*spec.betas, spec.eps, spec.weight_decay)
+    return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)
+
+
+def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
+    """Build everything that the specs name; raises `FedbenchError` on a bad value.
+
+    Each comes with the place where it is written, which the error names.
+    """
+    checked: set[str] = set()
+    for place, spec in specs:
+        with at(place):
+            for kind in ("dataset", "model", "partition"):
+                choice = getattr(spec, kind)
+                if f"{kind} {choice}" not in checked:
+                    choice.build(kind)
+                    checked.add(f"{kind} {choice}")
+            fitting(spec, {})
+            for shift in spec.shift:
+                shift.build("shift")
+            for probe in spec.watch:
+                probe.build("probe")
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:
@@ -140,57 +166,55 @@ def _users_act(spec: RunSpec, objects: Objects) -> bool:
     return bool(spec.plugins() or own or given.keys() - {"data", "partition"})
 
 
-def _refuse_unfit(
-    net: Net, data: Dataset, rows: Rows, batch: int | None, two: Tensor, name: str
-) -> None:
-    """Raise `FedbenchError` on a network that does not fit two prepared samples, or remembers."""
-    refuse_misfit(net, data, two, name)
-    refuse_memory(net, two, name)
-    refuse_lone_samples(net, rows, batch, two[:1], name)
+def _users_draws(seed: int, purpose: str) -> AbstractContextManager[None]:
+    """A context in which what users' code draws follows from a seed alone."""
+    return seeded(seeds.number(seed, seeds.ALWAYS, seeds.EVERYONE, purpose), _CPU, users=True)
 
 
 def _rows(
     spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
 ) -> Rows:
     """Each client's training rows: those given, or as the partition that is named deals them."""
-    if "partition" not in objects:
-        return partition_of(data, train, spec)
-    check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
-    refuse_overlap(objects["partition"], "partition: ")
-    return objects["partition"]
+    if "partition" in objects:
+        check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+        refuse_overlap(objects["partition"], "partition: ")
+        return objects["partition"]
+    rule: Partition = spec.partition.build("partition")
+    on_cpu = _users_draws(spec.partition_seed, "users' partition")
+    with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
+        return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
-def _module(
-    spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
-) -> nn.Module:
-    """The module that is given or named; `FedbenchError` unless it has weights to train."""
-    if "model" in objects:
-        module = copy.deepcopy(objects["model"])
-    else:
-        # on the CPU in float32, as modules are when they are built
-        kind = torch.float32 if example.is_floating_point() else example.dtype
-        module = build_model(spec, data, example.to("cpu", kind), folder)
-    refuse_without_weights(module, _name(spec, objects))
+def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -> nn.Module:
+    """A new model on the CPU in float32, whose random weights depend on the seed alone.
+
+    example: a prepared sample. Published weights are read from `folder`, or if it is None from the
+    folder of `data_folder`.
+    """
+    architecture: Architecture = spec.model.build("model")
+    require_room(str(spec.model), architecture, data.inputs)
+    with _users_draws(spec.seed, "model"):
+        module: nn.Module = architecture.build(data.inputs)
+        architecture.load(module, data_folder(folder))
+        if spec.projection:
+            kind = torch.float32 if example.is_floating_point() else example.dtype
+            example = example.to("cpu", kind)
+            module = with_projection(module, spec.projection, data.inputs.outputs, example)
     return module
 
 
-def _name(spec: RunSpec, objects: Objects) -> str:
-    return type(objects["model"]).__name__ if "model" in objects else f"'{spec.model}'"
-
-
-def _loss(objects: Objects, data: Dataset, net: Net, x: Tensor, y: Tensor) -> Loss:
-    """The loss that is given, tried on prepared samples x and labels y, or that of the data."""
-    if "loss" not in objects:
-        return scoring.cross_entropy if data.classes else scoring.half_squared_error
-    refuse_mean(objects["loss"], net, x, y)
-    return objects["loss"]
-
-
-def _as_clients_see(spec: RunSpec, data: Dataset, rows: Rows) -> Shifted:
-    """The data with the shifts that the spec lists; draws of users' rules have one seed."""
-    number = seeds.number(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "users' shift")
-    with seeded(number, torch.device("cpu"), users=True):
-        return shifted(data, rows, build_shifts(spec), spec.partition_seed)
+def _federation(
+    spec: RunSpec, data: Dataset, counts: NDArray[np.int64], task: LocalTask, machine: Machine
+) -> Federation:
+    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
+    start = task.net.start()
+    n, labels = (torch.tensor(each).to(start.w) for each in (counts.sum(1), counts))
+    return Federation(
+        K=spec.clients, m=cohort_size(spec.clients, spec.participation), classes=data.classes,
+        d=task.net.d, n=n, labels=labels,
+        lr=spec.lr, rounds=spec.rounds, net=task.net, start=start, spill=Spill(machine.state_gb),
+        optimiser=task.optimiser,
+    )  # fmt: skip
 
 
 def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
@@ -201,9 +225,7 @@ def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
     return OwnTest(scorer, [torch.as_tensor(rows, device=device) for rows in seen.own])
 
 
-def _scorers(
-    task: LocalTask, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
-) -> dict[str, Scorer]:
+def _scorers(task: LocalTask, data: Dataset, held_out: Indices, spec: RunSpec) -> dict[str, Scorer]:
     """The scorers on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
@@ -214,47 +236,3 @@ def _scorers(
         rows = torch.as_tensor(held_out, device=device)
         sets["val_"] = (task.x[rows], task.y[rows])
     return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
-
-
-def _label_counts(data: Dataset, rows: Rows) -> NDArray[np.int64]:
-    """How often each client has each label (K, C); without classes all labels count as one."""
-    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
-    width = max(data.classes, 1)
-    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
-
-
-def constants(
-    spec: RunSpec, data: Dataset, counts: NDArray[np.int64], net: Net, machine: Machine
-) -> Federation:
-    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
-    like = net.start().w
-    return Federation(
-        K=spec.clients,
-        m=cohort_size(spec.clients, spec.participation),
-        classes=data.classes,
-        d=net.d,
-        n=torch.tensor(counts.sum(1), dtype=like.dtype, device=like.device),
-        labels=torch.tensor(counts, dtype=like.dtype, device=like.device),
-        lr=spec.lr,
-        rounds=spec.rounds,
-        net=net,
-        start=net.start(),
-        spill=Spill(machine.state_gb),
-        optimiser=optimiser(spec),
-    )
-
-
-def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
-    """Raise `FedbenchError` if a part needs something that the run does not have."""
-    for part in parts:
-        name = type(part).__name__
-        if part.needs_projection and not spec.projection:
-            raise FedbenchError(
-                f"projection: {name} needs a projection head; set projection to its width"
-            )
-        if part.proxy_data and not spec.validation:
-            raise FedbenchError(
-                f"validation = 0: {name} needs held-out data; set validation above 0"
-            )
-        if part.needs_head and not net.has_head:
-            raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +10,13 @@ from torch.nn.parameter import UninitializedParameter
 
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat import Net
-from fedbench.core.rng import draws, seeded
+from fedbench.core.part import Part
+from fedbench.core.rng import noticing, seeded
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.shares import Rows
 from fedbench.engine.local import Loss
 from fedbench.models.architecture import Architecture
+from fedbench.spec import RunSpec
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32
@@ -21,10 +24,22 @@ _COUNTED: dict[tuple[type, str, Inputs], int] = {}
 
 
 def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
-    """Raise `FedbenchError` if the model cannot be built, or is too large for memory."""
+    """Raise `FedbenchError` if the model cannot be built, or is too large for memory.
+
+    Its parameters are counted once per process, on a module without storage.
+    """
+    key = type(architecture), repr(architecture), inputs
     beyond = (RuntimeError, OverflowError, TypeError)  # of sizes beyond torch's integers
-    with failing(f"model = {name} cannot be built", kinds=beyond):
-        size = _parameters(architecture, inputs)
+    if key not in _COUNTED:
+        with (
+            failing(f"model = {name} cannot be built", kinds=beyond),
+            torch.device("meta"),
+            torch.random.fork_rng(devices=[]),
+            warnings.catch_warnings(action="ignore"),  # weights from a file have no effect
+        ):
+            module = architecture.build(inputs)
+        _COUNTED[key] = sum(value.numel() for value in module.parameters())
+    size = _COUNTED[key]
     needed = size * _COPIES * _BYTES
     available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > available:
@@ -34,40 +49,44 @@ def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
         )
 
 
-def _parameters(architecture: Architecture, inputs: Inputs) -> int:
-    """The number of parameters, counted once per process on a module without storage."""
-    key = type(architecture), repr(architecture), inputs
-    if key not in _COUNTED:
-        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns that weights from a file have no effect
-            module = architecture.build(inputs)
-        _COUNTED[key] = sum(value.numel() for value in module.parameters())
-    return _COUNTED[key]
-
-
-def refuse_without_weights(module: nn.Module, name: str) -> None:
+def refuse_without_weights(module: nn.Module, place: str) -> None:
     """Raise `FedbenchError` unless a module has weights to train, and all of them have a size."""
     weights = [each for each in module.parameters() if each.requires_grad]
     if not weights:
-        raise FedbenchError(f"model: {name} has no weights that are trained")
+        raise FedbenchError(f"{place} has no weights that are trained")
     if any(isinstance(each, UninitializedParameter) for each in weights):
         raise FedbenchError(
-            f"model: {name} has a lazy layer, whose size its first call decides; call it once with "
+            f"{place} has a lazy layer, whose size its first call decides; call it once with "
             "a sample before"
         )
 
 
-def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
+def refuse_unfit(
+    net: Net, data: Dataset, rows: Rows, batch: int | None, two: Tensor, place: str
+) -> None:
+    """Raise `FedbenchError` on a network that does not fit two prepared samples, or remembers."""
+    _refuse_misfit(net, data, two, place)
+    _refuse_memory(net, two, place)
+    _refuse_lone_samples(net, rows, batch, two[:1], place)
+
+
+def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
     """Raise `FedbenchError` unless the network takes prepared samples x and has enough outputs.
 
     A network must have one output per class, or one output if the data have no classes. It must not
     write to x, which teachers and later rounds read too.
     """
-    place, before = f"model: {name}", x.clone()
+    before = x.clone()
     samples = f"samples of data set '{data.name}', which are {data.inputs.words}"
     with failing(f"{place} cannot take the {samples}"), torch.no_grad(), seeded(0, x.device):
         for answer in net.answers(x):
-            _require_tensor(answer, place)
+            if not isinstance(answer, Tensor):
+                kind = type(answer).__name__
+                raise FedbenchError(
+                    f"{place} returns {'an' if kind[0] in 'aeiou' else 'a'} {kind}; it must return "
+                    "one tensor, the logits (B, C), in training as in evaluation; features for "
+                    "parts come from children 'body' and 'head', which return one tensor each"
+                )
         outputs = net.eval(net.start(), x)[0]
     width = max(data.classes, 1)
     if outputs.shape != (len(x), width) and (data.classes or outputs.shape != (len(x),)):
@@ -83,24 +102,15 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
         )
 
 
-def _require_tensor(answer: object, place: str) -> None:
-    if not isinstance(answer, Tensor):
-        kind = type(answer).__name__
-        raise FedbenchError(
-            f"{place} returns {'an' if kind[0] in 'aeiou' else 'a'} {kind}; it must return one "
-            "tensor, the logits (B, C), in training as in evaluation; features for parts come from "
-            "children 'body' and 'head', which return one tensor each"
-        )
-
-
-def refuse_memory(net: Net, x: Tensor, name: str) -> None:
+def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
     """Raise `FedbenchError` unless outputs follow from weights, buffers and inputs x alone.
 
     In training dropout may act on them too, and running statistics may change, in place.
     """
-    place, model = f"model: {name}", net.start()
-    with torch.no_grad(), seeded(0, x.device, users=True):
-        if draws(lambda: net.eval(model, x), x.device):
+    model = net.start()
+    with torch.no_grad(), noticing(x.device) as drew:
+        net.eval(model, x)
+        if drew():
             raise FedbenchError(
                 f"{place} draws random numbers in evaluation, so that no score would be the "
                 "model's; let it draw in training alone, as F.dropout(x, training=self.training)"
@@ -116,8 +126,8 @@ def refuse_memory(net: Net, x: Tensor, name: str) -> None:
                 f"{place} puts another tensor in the place of its buffer '{buffer}', which is lost "
                 f"after the call; change it in place, as self.{buffer}.copy_(…)"
             )
-    for mode, call in (("evaluation", _evaluated), ("training", _trained)):
-        if not _same(call(net, x), call(net, x)):
+    for mode in ("evaluation", "training"):
+        if not _same(_outputs(net, x, mode), _outputs(net, x, mode)):
             raise FedbenchError(
                 f"{place} gives other outputs in {mode} when it is called again with the same "
                 "weights and samples: it keeps something from call to call, or draws numbers that "
@@ -125,14 +135,11 @@ def refuse_memory(net: Net, x: Tensor, name: str) -> None:
             )
 
 
-def _evaluated(net: Net, x: Tensor) -> Tensor:
-    with torch.no_grad(), seeded(0, x.device, users=True):
-        return net.eval(net.start(), x)[0]
-
-
-def _trained(net: Net, x: Tensor) -> Tensor:
+def _outputs(net: Net, x: Tensor, mode: str) -> Tensor:
     start = net.start()
     with torch.no_grad(), seeded(0, x.device, users=True):
+        if mode == "evaluation":
+            return net.eval(start, x)[0]
         return net.train(start.w, start.buffers, x)[0]
 
 
@@ -140,6 +147,27 @@ def _same(one: Tensor, other: Tensor) -> bool:
     """Whether two outputs are equal; on a GPU, where some sums have any order, up to rounding."""
     off = 0.0 if one.device.type == "cpu" else 1e-4
     return torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
+
+
+def _refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
+    """Raise `FedbenchError` if a batch of one prepared sample x (1, …) would end in torch's error.
+
+    Such batches are those of a client with one sample, and all with `batch` = 1. Batch norm takes
+    none, unless a sample has several values per channel, as images have.
+    """
+    lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
+    if not (lone and net.has_batch_norm):
+        return
+    start = net.start()
+    try:
+        with torch.no_grad(), seeded(0, x.device):
+            net.train(start.w, start.buffers, x)
+    except ValueError:
+        why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
+        raise FedbenchError(
+            f"{place} has batch normalisation, which cannot train on a batch of one sample, "
+            f"but {why}; choose another model, or see to it that every batch has two"
+        ) from None
 
 
 def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
@@ -156,22 +184,17 @@ def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
         )
 
 
-def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, name: str) -> None:
-    """Raise `FedbenchError` if a batch of one prepared sample x (1, …) would end in torch's error.
-
-    Such batches are those of a client with one sample, and all with `batch` = 1. Batch norm takes
-    none, unless a sample has several values per channel, as images have.
-    """
-    lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
-    if not (lone and net.has_batch_norm):
-        return
-    start = net.start()
-    try:
-        with torch.no_grad(), seeded(0, x.device):
-            net.train(start.w, start.buffers, x)
-    except ValueError:
-        why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
-        raise FedbenchError(
-            f"model: {name} has batch normalisation, which cannot train on a batch of one sample, "
-            f"but {why}; choose another model, or see to it that every batch has two"
-        ) from None
+def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
+    """Raise `FedbenchError` if a part needs something that the run does not have."""
+    for part in parts:
+        name = type(part).__name__
+        if part.needs_projection and not spec.projection:
+            raise FedbenchError(
+                f"projection: {name} needs a projection head; set projection to its width"
+            )
+        if part.proxy_data and not spec.validation:
+            raise FedbenchError(
+                f"validation = 0: {name} needs held-out data; set validation above 0"
+            )
+        if part.needs_head and not net.has_head:
+            raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")

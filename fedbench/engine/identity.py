@@ -1,4 +1,4 @@
-"""What identifies a run that was given objects in place of some settings.
+"""Objects that a run is given in place of some settings, and what identifies it then.
 
 The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec/run.py`. Objects that
 differ are told apart by their descriptions: classes and checksums.
@@ -7,10 +7,10 @@ differ are told apart by their descriptions: classes and checksums.
 import hashlib
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -19,18 +19,52 @@ from torch import Tensor, nn
 from fedbench.base import registry
 from fedbench.base.checks import Checked
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, shown, unknown
+from fedbench.core.part import Part
 from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Rows
+from fedbench.engine.local import Loss
+from fedbench.sampling.sampler import Sampler
 from fedbench.spec import SLUG, Choice, RunSpec
+from fedbench.work.work import Work
 
-# Objects of `run` by name: the field of the settings that each replaces, and the kind under which
-# plug-ins of this name are registered, if they are.
-_FIELDS = {
-    "data": "dataset", "model": "model", "partition": "partition", "parts": "parts",
-    "sampler": "sampler", "work": "work", "probes": "watch", "loss": "loss",
-}  # fmt: skip
-_SINGLE = ("sampler", "work")
-_KINDS = {"parts": "method", "sampler": "sampler", "work": "work", "probes": "probe"}
+
+class Objects(TypedDict, total=False):
+    """Objects that a caller of `run` may give in place of what the spec names."""
+
+    data: Dataset
+    model: nn.Module
+    partition: Rows
+    parts: tuple[Part, ...]
+    sampler: Sampler
+    work: Work
+    probes: tuple[Checked, ...]
+    loss: Loss
+
+
+class _Form(NamedTuple):
+    """Of an object: the field of the settings that it replaces, what it must be, and its class.
+
+    kind: under which plug-ins of its name are registered, if they are.
+    """
+
+    field: str
+    words: str
+    of: Any
+    kind: str = ""
+
+
+_FORMS = {
+    "data": _Form("dataset", "a Dataset", Dataset),
+    "model": _Form("model", "a torch.nn.Module", nn.Module),
+    "partition": _Form("partition", "a list with the sample numbers of each client", Sequence),
+    "parts": _Form("parts", "a tuple of parts, such as (FedProx(mu=0.1),)", Part, "method"),
+    "sampler": _Form("sampler", "a Sampler, such as Uniform()", Sampler, "sampler"),
+    "work": _Form("work", "a Work, such as Stragglers()", Work, "work"),
+    "probes": _Form("watch", "a tuple of probes, such as (Steps(),)", Checked, "probe"),
+    "loss": _Form("loss", "a function of logits and labels", Callable),
+}
+_SEVERAL = ("parts", "probes")
 _UNKNOWN = "unknown"  # marks an object whose content cannot be described
 _PLAIN = (type(None), bool, int, float, str)
 
@@ -51,8 +85,7 @@ class Identity:
         """The run's name: readable words and 12 hexadecimal digits of the settings' hash."""
         if not self.objects:
             return self.spec.id
-        words = [self._word(name) for name in ("dataset", "model", "partition")]
-        words += [self._word("parts")]
+        words = [self._word(name) for name in ("dataset", "model", "partition", "parts")]
         text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(words))
         return f"{text[:SLUG]}-s{self.spec.seed}-{digest(self.settings())}"
 
@@ -68,8 +101,7 @@ class Identity:
     def require_known(self, place: str) -> None:
         """Raise `FedbenchError` if two different runs could have this identity."""
         for name, description in self.objects.items():
-            culprit = unknown(description)
-            if culprit:
+            if culprit := _unknown(description):
                 raise FedbenchError(
                     f"{place}: a run cannot be stored with the {name} that was given, since "
                     f"the content of {culprit} is not known; make it a frozen dataclass of plain "
@@ -77,45 +109,50 @@ class Identity:
                 )
 
 
+def refuse_unknown(objects: Mapping[str, Any]) -> None:
+    """Raise `FedbenchError` if an object has no name that `run` takes, or is of another kind."""
+    for name, value in objects.items():
+        if name not in _FORMS:
+            raise unknown("object", name, _FORMS)
+        kind = _FORMS[name].of
+        several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
+        if not (several if name in _SEVERAL else isinstance(value, kind)):
+            raise FedbenchError(f"{name}: {shown(value)} must be {_FORMS[name].words}")
+
+
 def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
     """The settings in which objects stand by name; those without a name leave the default."""
-    for name, kind in _KINDS.items():
-        if name not in objects:
-            continue
-        choices = _choices(kind, _as_tuple(objects[name]))
-        default = RunSpec.model_fields[_FIELDS[name]].default
-        value = default if choices is None else choices[0] if name in _SINGLE else choices
-        spec = spec.changed(**{_FIELDS[name]: value})
+    for name, form in _FORMS.items():
+        if form.kind and name in objects:
+            choices = _choices(name, objects[name])
+            value = RunSpec.model_fields[form.field].default
+            if choices is not None:
+                value = choices if name in _SEVERAL else choices[0]
+            spec = spec.changed(**{form.field: value})
     return spec
 
 
 def identify(spec: RunSpec, objects: Mapping[str, Any]) -> Identity:
     """The identity of a run of `spec`, which `named` has returned for these objects."""
-    unnamed = {
-        name: value
-        for name, value in objects.items()
-        if name not in _KINDS or _choices(_KINDS[name], _as_tuple(value)) is None
-    }
-    return Identity(spec, {_FIELDS[name]: described(value) for name, value in unnamed.items()})
+    unnamed = {k: value for k, value in objects.items() if _choices(k, value) is None}
+    return Identity(spec, {_FORMS[name].field: _described(v) for name, v in unnamed.items()})
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, Sequence) else (value,)
-
-
-def _choices(kind: str, objects: tuple[Any, ...]) -> tuple[Choice, ...] | None:
-    """The objects as names with parameters; None unless all have a name and plain parameters."""
-    choices = [_choice(kind, each) for each in objects]
-    return None if None in choices else tuple(choice for choice in choices if choice)
+def _choices(name: str, value: Any) -> tuple[Choice, ...] | None:
+    """The object as names with parameters; None unless all have a name and plain parameters."""
+    kind, each = _FORMS[name].kind, value if name in _SEVERAL else (value,)
+    choices = tuple(choice for one in each if kind and (choice := _choice(kind, one)))
+    return choices if kind and len(choices) == len(each) else None
 
 
 def _choice(kind: str, value: Any) -> Choice | None:
     name = type(value).__name__.lower()
     entry = registry.entries(kind).get(name)
-    if entry is None or qualified(type(value)) != f"{entry.module}.{entry.attribute}":
+    if entry is None or _qualified(type(value)) != f"{entry.module}.{entry.attribute}":
         return None
     params = {f.name: getattr(value, f.name) for f in fields(value)}
-    if not all(plain(each) for each in params.values()):
+    tuples = (each if isinstance(each, tuple) else (each,) for each in params.values())
+    if not all(isinstance(each, _PLAIN) for values in tuples for each in values):
         return None
     changed = {f.name for f in fields(value) if params[f.name] != f.default}
     return Choice(name=name, params={key: params[key] for key in params if key in changed})
@@ -127,30 +164,22 @@ def _class(description: Any) -> str:
     return str(name).rpartition(".")[2].lower()
 
 
-def described(value: Any) -> Any:
+def _described(value: Any) -> Any:
     """A description of a value: plain values as they are, others by class and checksums."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, np.generic | Path):
         return value.item() if isinstance(value, np.generic) else str(value)
     if isinstance(value, Mapping):
-        return {str(k): described(v) for k, v in value.items()}
+        return {str(k): _described(v) for k, v in value.items()}
     if isinstance(value, Sequence):
-        return [described(v) for v in value]
+        return [_described(v) for v in value]
     if isinstance(value, np.ndarray | Tensor):
         return _array(value)
     return _object(value)
 
 
-def plain(value: Any) -> bool:
-    """Whether a value can be written in a YAML file: a number, a word, or a list of these."""
-    if isinstance(value, tuple):
-        return all(isinstance(each, _PLAIN) for each in value)
-    return isinstance(value, _PLAIN)
-
-
-def qualified(value: Any) -> str:
-    """The name of a class or function, with its module."""
+def _qualified(value: Any) -> str:
     return f"{value.__module__}.{value.__qualname__}"
 
 
@@ -163,13 +192,15 @@ def _object(value: Any) -> dict[str, Any]:
     elif isinstance(value, types.FunctionType):
         return _function(value)
     elif is_dataclass(value) and not isinstance(value, type):
-        content = {"parameters": {f.name: described(getattr(value, f.name)) for f in fields(value)}}
+        content = {
+            "parameters": {f.name: _described(getattr(value, f.name)) for f in fields(value)}
+        }
     elif isinstance(value, Checked):
-        content = {"parameters": described(vars(value))}
+        content = {"parameters": _described(vars(value))}
     else:
         called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
-        return {_UNKNOWN: qualified(value if called else type(value))}
-    return {"class": qualified(type(value)), **content}
+        return {_UNKNOWN: _qualified(value if called else type(value))}
+    return {"class": _qualified(type(value)), **content}
 
 
 def _module(module: nn.Module) -> dict[str, Any]:
@@ -185,9 +216,9 @@ def _function(function: types.FunctionType) -> dict[str, Any]:
     """Name, code, defaults and closure of a function; not what it reads from its module."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     inner = {"closure": cells, "defaults": function.__defaults__, "named": function.__kwdefaults__}
-    captured = {key: described(value) for key, value in inner.items() if value}
+    captured = {key: _described(value) for key, value in inner.items() if value}
     code = hashlib.sha256(_code(function.__code__)).hexdigest()
-    return {"class": qualified(function), "checksum": code, **captured}
+    return {"class": _qualified(function), "checksum": code, **captured}
 
 
 def _code(code: types.CodeType) -> bytes:
@@ -205,11 +236,11 @@ def _array(value: Any) -> dict[str, Any]:
     return {"dtype": kind, "shape": list(array.shape), "checksum": checksum}
 
 
-def unknown(description: Any) -> str:
+def _unknown(description: Any) -> str:
     """The first object in a description whose content is not described; '' if there is none."""
     if isinstance(description, dict):
         if _UNKNOWN in description:
             return str(description[_UNKNOWN])
         description = list(description.values())
-    inner = (unknown(each) for each in description) if isinstance(description, list) else ()
+    inner = (_unknown(each) for each in description) if isinstance(description, list) else ()
     return next((name for name in inner if name), "")

@@ -11,10 +11,9 @@ from torch.nn import functional as F
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Net
-from fedbench.core.rng import torch_generator
 from fedbench.data import tables
 from fedbench.data.dataset import Dataset
-from fedbench.spec import Augment, RunSpec
+from fedbench.spec import RunSpec
 
 
 def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
@@ -40,9 +39,9 @@ def preparation(
     Pixels become 0…1, and values are normalised if the spec says so; token ids do not change.
     `rows` are the training rows that are not held out, from which moments are taken.
     """
-    if data.vocabulary and spec.normalise:
-        raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
     if data.vocabulary:
+        if spec.normalise:
+            raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
         return lambda x: x
     warn_of_index(data)
     pixels = data.pixels
@@ -82,24 +81,6 @@ def refuse_without_images(data: Dataset) -> None:
             f"augment: data set '{data.name}' has samples of shape {data.shape}; only images "
             "(channels, height, width) can be cropped and flipped"
         )
-
-
-def views(
-    augment: Augment, batches: list[Tensor], seed: int, round_: int, client: int
-) -> list[Tensor]:
-    """Random crops and flips: per batch (B, 3) of row offset, column offset, 1 if flipped.
-
-    Offsets are those of a window in the image padded by `crop` pixels on every side; the offset
-    `crop` leaves the image where it is.
-    """
-    rng = torch_generator(seed, round_, client, "augment")
-    sizes = [len(rows) for rows in batches]
-    n, pad = sum(sizes), augment.crop
-    offsets = torch.randint(2 * pad + 1, (n, 2), generator=rng)
-    moved = torch.rand(n, 1, generator=rng) < augment.crop_share
-    flipped = torch.rand(n, 1, generator=rng) < augment.flip
-    drawn = torch.cat([torch.where(moved, offsets, pad), flipped.long()], 1)
-    return list(torch.split(drawn.to(batches[0].device), sizes))  # one copy, not one per batch
 
 
 def augmented(x: Tensor, view: Tensor, pad: int) -> Tensor:
@@ -144,34 +125,22 @@ def _pieces(data: Dataset, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float
 
 def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
     """Warn of values so large, or of pixels so dark, that training may learn nothing from them."""
-    if data.vocabulary:
-        return
-    if found := _dark(data, rows) if data.pixels else _large(data, rows):
+    found = ""
+    if not data.pixels:
+        large = np.flatnonzero(np.maximum(*(np.abs(each) for each in moments(data, rows))) > _LARGE)
+        if len(large):
+            kind = "column" if len(data.shape) == 1 else "channel"
+            named = tables.chosen(data, large.tolist(), kind)
+            found = f"{named} have a mean or standard deviation above {_LARGE:g}"
+    elif (brightest := int(data.x_train[rows[:_LOOKED]].max())) < _DARK:  # as images of 0 and 1
+        found = "pixels of type uint8 are divided by 255, but the largest that was found is "
+        found += str(brightest)
+    if found:
         warnings.warn(
             f"data set '{data.name}': {found}, so that training may learn nothing; set "
             "normalise: true",
             stacklevel=2,
         )
-
-
-def _dark(data: Dataset, rows: NDArray[np.int64]) -> str:
-    """Says that uint8 images use a small part of 0…255, as 0 and 1 do; '' if they do not."""
-    brightest = int(data.x_train[rows[:_LOOKED]].max())
-    if brightest >= _DARK:
-        return ""
-    return f"pixels of type uint8 are divided by 255, but the largest that was found is {brightest}"
-
-
-def _large(data: Dataset, rows: NDArray[np.int64]) -> str:
-    """Names the columns of a table, or the channels of float images, that are large."""
-    large = np.flatnonzero(np.maximum(*(np.abs(each) for each in moments(data, rows))) > _LARGE)
-    if not len(large):
-        return ""
-    kind = "column" if len(data.shape) == 1 else "channel"
-    return (
-        f"{tables.chosen(data, large.tolist(), kind)} have a mean or standard deviation above "
-        f"{_LARGE:g}"
-    )
 
 
 def warn_of_index(data: Dataset) -> None:

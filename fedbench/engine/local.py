@@ -1,8 +1,10 @@
-"""What local training needs, what it starts from, and what it returns."""
+"""What local training needs, what it starts from, and what it returns; threads that share it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -10,30 +12,40 @@ from torch import Tensor
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import Optimiser
 from fedbench.core.part import Part, overriding
-from fedbench.core.round import State
+from fedbench.core.rng import seeded
+from fedbench.core.round import State, Turn
 from fedbench.engine import inputs
-from fedbench.engine.threads import Threads
 
-Loss = Callable[
-    [Tensor, Tensor], Tensor
-]  # (logits (B, C), labels (B,)) -> one value per sample (B,)
-
-
+Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one per sample (B,)
+A = TypeVar("A")
+B = TypeVar("B")
 _OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 
 
-class Outputs(NamedTuple):
-    """One forward pass, without gradients; the loss (scalar) has none of the parts' terms."""
+class Threads:
+    """`count` threads, each of which takes the next item as soon as it is done with one."""
 
-    loss: Tensor
-    logits: Tensor
-    features: Tensor
-    buffers: Buffers
+    def __init__(self, count: int = 1) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count)
+
+    def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+        """The function of each item, in the items' order; raises what a thread raised."""
+        with one_thread_per_operation():
+            if self.count == 1:
+                return [function(item) for item in items]
+            return list(self._pool.map(function, items))
 
 
-Differentiate = Callable[
-    [Callable[[Tensor], tuple[Tensor, Outputs]], Tensor], tuple[Tensor, Outputs]
-]
+@contextmanager
+def one_thread_per_operation() -> Iterator[None]:
+    """With more threads inside an operation, the order of a sum and so its bits could differ."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass
@@ -45,6 +57,52 @@ class UsersCode:
 
     acts: bool = False
     draws: bool = False
+
+
+@dataclass(frozen=True)
+class RoundStart:
+    """What all clients of a round start from: the global model x_t and the learning rate η_t."""
+
+    global_model: Model
+    lr: float
+
+
+@dataclass(frozen=True)
+class PreparedClient:
+    """One client, ready to train.
+
+    turns: one per part; rows[k]: indices of the samples of batch k, one batch per local step;
+    views[k]: how each of its images is cropped and flipped, None without augmentation; noise: the
+    seed of its dropout.
+    """
+
+    client: int
+    turns: list[Turn]
+    rows: list[Tensor]
+    views: list[Tensor] | None
+    noise: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientResult:
+    """What one client's local training returns.
+
+    w, buffers: the trained model y_i; changed: the update (d,) that is uploaded, None if it is
+    x_t − y_i, as no part has an `end`; upload: what each part uploads beside it; state: what each
+    part stores at the client; loss: the mean over its steps of a mini-batch's loss before the step,
+    without the parts' terms.
+    """
+
+    w: Tensor
+    changed: Tensor | None
+    upload: list[State]
+    state: list[State]
+    buffers: Buffers
+    loss: Tensor
+
+    def delta(self, x: Tensor) -> Tensor:
+        """The update (d,) that is uploaded, where x (d,) is the global model of the round."""
+        return x - self.w if self.changed is None else self.changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,15 +133,15 @@ class LocalTask:
         """Whether a client's turn draws from generators that all threads share."""
         return self.net.has_dropout or self.users.draws
 
+    def dropout(self, c: PreparedClient) -> AbstractContextManager[None]:
+        """A context in which dropout, and users' code that draws, draw from the client's seed."""
+        return seeded(c.noise, self.x.device, self.users.acts) if self.draws else nullcontext()
+
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the optimiser acts on steps, and it acts on all weights alike."""
         seen = any(overriding(self.parts, hook) for hook in _OF_STEPS)
         return not seen and self.clip is None and self.decays is None
-
-    def decayed(self, w: Tensor) -> Tensor:
-        """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
-        return w if self.decays is None else w * self.decays
 
     def inputs(self, rows: Tensor, view: Tensor | None) -> tuple[Tensor, Tensor]:
         """The network's inputs and the labels of these samples, cropped and flipped by `view`."""
@@ -101,55 +159,3 @@ class LocalTask:
 
         logits, features = zip(*self.threads.map(evaluate, torch.split(x, piece)), strict=True)
         return torch.cat(logits), torch.cat(features)
-
-
-@dataclass(frozen=True)
-class RoundStart:
-    """What all clients of a round start from: the global model x_t and the learning rate η_t."""
-
-    global_model: Model
-    lr: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClientBatches:
-    """What one client trains on in one round.
-
-    rows[k]: indices of the samples of batch k, one batch per local step; views[k]: how each of its
-    images is cropped and flipped, None without augmentation.
-    """
-
-    rows: list[Tensor]
-    views: list[Tensor] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClientResult:
-    """What one client's local training returns.
-
-    w, buffers: the trained model y_i; changed: the update (d,) that is uploaded, None if it is
-    x_t − y_i, as no part has an `end`; upload: what each part uploads beside it; state: what each
-    part stores at the client; loss: the mean over its steps of a mini-batch's loss before the step,
-    without the parts' terms.
-    """
-
-    w: Tensor
-    changed: Tensor | None
-    upload: list[State]
-    state: list[State]
-    buffers: Buffers
-    loss: Tensor
-
-    def delta(self, x: Tensor) -> Tensor:
-        """The update (d,) that is uploaded, where x (d,) is the global model of the round."""
-        return x - self.w if self.changed is None else self.changed
-
-
-def by_autograd(
-    objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
-) -> tuple[Tensor, Outputs]:
-    """The objective's gradient at w."""
-    w = w.detach().requires_grad_()
-    with torch.enable_grad():
-        value, outputs = objective(w)
-    return torch.autograd.grad(value, w)[0], outputs

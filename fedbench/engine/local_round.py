@@ -1,7 +1,8 @@
 """Local training: a client's steps, one after the other."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,45 +14,84 @@ from fedbench.core.part import Part, overriding, same_shape
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.batches import Feed
-from fedbench.engine.local import (
-    ClientBatches,
-    ClientResult,
-    Differentiate,
-    LocalTask,
-    Outputs,
-    RoundStart,
-    by_autograd,
-)
+from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
+
+_SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10
+
+
+class Outputs(NamedTuple):
+    """One forward pass, without gradients; the loss (scalar) has none of the parts' terms."""
+
+    loss: Tensor
+    logits: Tensor
+    features: Tensor
+    buffers: Buffers
+
+
+Objective = Callable[[Tensor], tuple[Tensor, Outputs]]
+
+
+def by_autograd(objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
+    """The objective's gradient at w."""
+    w = w.detach().requires_grad_()
+    with torch.enable_grad():
+        value, outputs = objective(w)
+    return torch.autograd.grad(value, w)[0], outputs
 
 
 def local_round(
     task: LocalTask,
     start: RoundStart,
-    turns: Sequence[Turn],
-    batches: ClientBatches,
-    buffers: Buffers,
-    differentiate: Differentiate = by_autograd,
+    client: PreparedClient,
+    differentiate: Callable[[Objective, Tensor], tuple[Tensor, Outputs]] = by_autograd,
 ) -> ClientResult:
-    """Train one client; `turns` holds one turn per part, `buffers` the client's norm buffers.
+    """Train one client in the calling thread; its turns are written to.
 
     Order inside a step (convention 4): loss terms, gradient, gradient terms, clip, `decay` and
-    weight decay, momentum buffer, `move`, step. The turns are written to.
+    weight decay, momentum buffer, `move`, step.
     """
-    w = begun(task, start, turns)
-    for i in overriding(task.parts, "begin_buffers"):
-        buffers = task.parts[i].begin_buffers(buffers, turns[i])
-    steps: StepsInPlace | _StepsOnVector = (
-        StepsInPlace(task, start.lr, task.net, w.clone(), buffers)
-        if task.is_plain and differentiate is by_autograd
-        else _StepsOnVector(task, start, turns, w, buffers, differentiate)
-    )
-    total, feed = w.new_zeros(()), Feed(task.inputs, batches.rows, batches.views)
-    for k in range(len(batches.rows)):
-        for t in turns:
-            t.k = k
-        total = total + steps.make(k, feed.batch())
-    return finished(task, start, turns, steps.w, steps.buffers, total / len(batches.rows))
+    turns, buffers = client.turns, start.global_model.buffers
+    with torch.no_grad(), task.dropout(client):
+        w = begun(task, start, turns)
+        for i in overriding(task.parts, "begin_buffers"):
+            buffers = task.parts[i].begin_buffers(buffers, turns[i])
+        steps: StepsInPlace | _StepsOnVector = (
+            StepsInPlace(task, start.lr, task.net, w.clone(), buffers)
+            if task.is_plain and differentiate is by_autograd
+            else _StepsOnVector(task, start, turns, w, buffers, differentiate)
+        )
+        total, samples = w.new_zeros(()), feed(task.inputs, client.rows, client.views)
+        for k in range(len(client.rows)):
+            for t in turns:
+                t.k = k
+            total = total + steps.make(k, next(samples))
+        return finished(task, start, turns, steps.w, steps.buffers, total / len(client.rows))
+
+
+def feed(
+    make: Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]],
+    rows: Sequence[Tensor],
+    views: Sequence[Tensor] | None,
+    together: int | None = None,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Inputs (B, …) and labels (B,) of each batch, in order.
+
+    `make` gives those of samples (B,) and of how each is cropped and flipped (B, 3). `together`
+    batches are made at once; by default one on a CPU, where it is used while it is still in the
+    cache, and many on a GPU, which takes as long to start an operation on one batch as on many. The
+    bits are the same.
+    """
+    if together is None:
+        together = max(1, _SAMPLES // len(rows[0])) if rows and rows[0].is_cuda else 1
+    for first in range(0, len(rows), together):
+        some = rows[first : first + together]
+        seen = views[first : first + together] if views else None
+        if len(some) == 1:
+            yield make(some[0], seen[0] if seen else None)
+        else:
+            x, y = make(torch.cat(list(some)), torch.cat(list(seen)) if seen else None)
+            sizes = [len(batch) for batch in some]
+            yield from zip(torch.split(x, sizes), torch.split(y, sizes), strict=True)
 
 
 def begun(task: LocalTask, start: RoundStart, turns: Sequence[Turn]) -> Tensor:
@@ -121,7 +161,15 @@ class StepsInPlace:
 
 
 class _StepsOnVector:
-    """Steps that parts read or change; each makes a new vector of weights, which they may keep."""
+    """Steps that parts read or change; each makes a new vector of weights, which they may keep.
+
+    Only the first evaluation in a step moves running statistics (SAM's second must not).
+    """
+
+    _samples: tuple[Tensor, Tensor]  # this and the following are of the step that is being made
+    _first: list[Outputs]  # of its first evaluation
+    _seen: Seen
+    _noise: GeneratorStates | None  # from which its dropout draws
 
     def __init__(
         self,
@@ -130,7 +178,7 @@ class _StepsOnVector:
         turns: Sequence[Turn],
         w: Tensor,
         buffers: Buffers,
-        differentiate: Differentiate,
+        differentiate: Callable[[Objective, Tensor], tuple[Tensor, Outputs]],
     ) -> None:
         self._task, self._start, self._turns = task, start, turns
         self._differentiate = differentiate
@@ -139,107 +187,74 @@ class _StepsOnVector:
 
     def make(self, k: int, samples: tuple[Tensor, Tensor]) -> Tensor:
         """Make step k on a batch; returns the loss before it, without the parts' terms."""
-        task, turns, w = self._task, self._turns, self.w
-        model = self._start.global_model
-        loss = _StepLoss(task, model, turns, samples, self.buffers, self._differentiate)
-        g = clip_by_norm(loss.gradient(w), task.clip)
-        for i in overriding(task.parts, "decay"):
-            g = same_shape(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
-        step, self._memory = task.optimiser.step(g, task.decayed(w), self._memory, k)
-        for i in overriding(task.parts, "move"):
-            step = same_shape(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
-        loss.show(w)
-        self.w = torch.add(w, step, alpha=-self._start.lr)  # rounded once, as in torch.optim
-        self.buffers = loss.first.buffers
-        return loss.first.loss
-
-
-class _StepLoss:
-    """The loss of a step's batch at any weights, and the outputs of the step's first evaluation.
-
-    Only the first evaluation moves running statistics (SAM's second evaluation must not).
-    """
-
-    def __init__(
-        self,
-        task: LocalTask,
-        global_model: Model,
-        turns: Sequence[Turn],
-        samples: tuple[Tensor, Tensor],
-        buffers: Buffers,
-        differentiate: Differentiate,
-    ) -> None:
-        self.x, self.y = samples
-        self.task, self.global_model, self.turns = task, global_model, turns
-        self.buffers, self.differentiate = buffers, differentiate
-        self._first: Outputs | None = None
-        self.seen: Seen = {}
-        self.noise: GeneratorStates | None = None
-
-    @property
-    def first(self) -> Outputs:
-        """The outputs of the step's first evaluation."""
-        if self._first is None:
+        self._samples, self._first, self._seen, self._noise = samples, [], {}, None
+        task, parts, turns, w = self._task, self._task.parts, self._turns, self.w
+        gradient: Gradient = self._inner
+        for i in overriding(parts, "grad"):
+            gradient = _wrap(parts[i], gradient, turns[i])
+        g = clip_by_norm(gradient(w), task.clip)
+        if not self._first:
             raise FedbenchError(
                 "the hook `grad` of a part made a step without calling `inner`, which gives the "
                 "gradient of the loss"
             )
-        return self._first
+        first = self._first.pop()
+        for i in overriding(parts, "decay"):
+            g = same_shape(parts[i], "decay", parts[i].decay(g, w, turns[i]), w)
+        decayed = w if task.decays is None else w * task.decays
+        step, self._memory = task.optimiser.step(g, decayed, self._memory, k)
+        for i in overriding(parts, "move"):
+            step = same_shape(parts[i], "move", parts[i].move(step, w, turns[i]), w)
+        for i in overriding(parts, "after"):
+            parts[i].after(self._batch(first.logits, first.features, w), turns[i])
+        del self._samples, self._seen  # before memory is taken for the next
+        self.w = torch.add(w, step, alpha=-self._start.lr)  # rounded once, as in torch.optim
+        self.buffers = first.buffers
+        return first.loss
 
-    def gradient(self, w: Tensor) -> Tensor:
-        """The gradient after every part's `grad`; the first part is given the plain gradient."""
-        gradient: Gradient = self.inner
-        for i in overriding(self.task.parts, "grad"):
-            gradient = _wrap(self.task.parts[i], gradient, self.turns[i])
-        return gradient(w)
-
-    def inner(self, w: Tensor) -> Tensor:
+    def _inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss and loss terms; dropout is the same in every call."""
-        again = self.task.net.has_dropout and overriding(self.task.parts, "grad")
+        again = self._task.net.has_dropout and overriding(self._task.parts, "grad")
         with self._same_noise(w.device) if again else contextlib.nullcontext():
-            g, outputs = self.differentiate(self.objective, w)
-        self._first = self._first or outputs
+            g, outputs = self._differentiate(self._objective, w)
+        self._first = self._first or [outputs]
         return g
 
     @contextlib.contextmanager
     def _same_noise(self, device: torch.device) -> Iterator[None]:
         """A context that draws what the first of its step drew, and moves no later draw."""
-        now = GeneratorStates.now(device, self.task.users.acts)
-        if self.noise is None:
-            self.noise = now
+        now = GeneratorStates.now(device, self._task.users.acts)
+        if self._noise is None:
+            self._noise = now
             yield
         else:
-            self.noise.restore(device)
+            self._noise.restore(device)
             yield
             now.restore(device)
 
-    def objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
+    def _objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
         """(loss with all parts' terms, outputs); the outputs hold the loss without them."""
-        parts, turns = self.task.parts, self.turns
+        task, parts, turns = self._task, self._task.parts, self._turns
+        x, y = self._samples
         buffers = {name: value.clone() for name, value in self.buffers.items()}
-        z, features = self.task.net.train(w, buffers, self.x)
+        z, features = task.net.train(w, buffers, x)
         for i in overriding(parts, "logits"):
-            given = self.batch(z, features, w)
+            given = self._batch(z, features, w)
             z = same_shape(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
-        b = self.batch(z, features, w)
-        plain = value = self.task.loss(z, self.y).mean()
+        b = self._batch(z, features, w)
+        plain = value = task.loss(z, y).mean()
         for i in overriding(parts, "loss"):
             value = same_shape(parts[i], "loss", parts[i].loss(value, b, turns[i]), value)
         buffers = {name: v.detach() for name, v in buffers.items()}
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
-    def batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
+    def _batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
         """The batch as the parts see it."""
+        x, y = self._samples
         return Batch(
-            x=self.x, y=self.y, logits=z, features=features, w=w, net=self.task.net,
-            global_model=self.global_model, criterion=self.task.loss, seen=self.seen,
+            x=x, y=y, logits=z, features=features, w=w, net=self._task.net, seen=self._seen,
+            global_model=self._start.global_model, criterion=self._task.loss,
         )  # fmt: skip
-
-    def show(self, w: Tensor) -> None:
-        """Call the parts' `after` with the batch, detached."""
-        for i in overriding(self.task.parts, "after"):
-            b = self.batch(self.first.logits, self.first.features, w)
-            self.task.parts[i].after(b, self.turns[i])
 
 
 def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:

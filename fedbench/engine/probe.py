@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,10 @@ from fedbench.core.flat import Model
 from fedbench.core.oneline import OneLine
 from fedbench.core.rng import seeded
 from fedbench.core.round import Round, State, unpack
-from fedbench.engine.local import ClientResult
+from fedbench.engine.local import ClientResult, PreparedClient
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import PreparedClient
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
-Value = TypeVar("Value")
 # By the column's name: its label, its unit ('' for none; 'fraction' may be shown in percent), and
 # which direction is better ('higher', 'lower', '' for neither)
 Columns = dict[str, tuple[str, str, str]]
@@ -74,9 +72,8 @@ class Scene(OneLine):
 
     def number(self, purpose: str) -> int:
         """A seed for this round and purpose, which nothing else in the run uses."""
-        return seeds.number(
-            self.problem.spec.seed, self.r.round, seeds.EVERYONE, f"probe {purpose}"
-        )
+        seed = self.problem.spec.seed
+        return seeds.number(seed, self.r.round, seeds.EVERYONE, f"probe {purpose}")
 
     def seeded(self, purpose: str) -> AbstractContextManager[None]:
         """A context in which torch's shared generators start from the seed `number(purpose)`."""
@@ -101,7 +98,7 @@ class Sight(NamedTuple):
 
 
 class Probe(Checked, ABC):
-    """Something that is measured while a run trains; one file per probe, listed in `watch`.
+    """Something that is measured while a run trains, listed in `watch`.
 
     A probe is called in every round, except one that diverged, and may store tensors in `s.state`,
     which checkpoints include. It overrides `row` or `table`, or `see` if one computation gives
@@ -164,13 +161,5 @@ def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
     return Sight(columns, rows)
 
 
-def _own(values: dict[str, Value]) -> dict[str, Value]:
+def _own(values: dict[str, Any]) -> dict[str, Any]:
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
-
-
-def require_own_names(probes: Sequence[Probe]) -> None:
-    """Raise `FedbenchError` if two probes of one class would write the same columns and table."""
-    names = [type(probe).__name__ for probe in probes]
-    for name in names:
-        if names.count(name) > 1:
-            raise FedbenchError(f"probes: {name} is given twice; a run has each probe once")

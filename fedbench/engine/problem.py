@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F
 
 from fedbench.base import seeds
 from fedbench.base.checks import names_of
@@ -20,12 +21,71 @@ from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Unused
 from fedbench.engine.identity import Identity
 from fedbench.engine.local import LocalTask
-from fedbench.engine.scoring import Scorer
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
 from fedbench.work.work import Work
 
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
+
+
+def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
+    """The cross-entropy −log softmax(z)_y of logits z (B, C), one value per sample (B,)."""
+    return F.cross_entropy(z, y, reduction="none")
+
+
+def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
+    """½ (z − y)² (B,), the loss for labels without classes; its gradient is z − y."""
+    return 0.5 * (z.squeeze(-1) - y) ** 2
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Computes the mean loss of models on samples x, y, and with classes accuracy and macro-F1.
+
+    Accuracy and macro-F1 are fractions. Outputs that are not finite hit no class.
+    """
+
+    task: LocalTask
+    x: Tensor
+    y: Tensor
+    classes: int
+
+    def __call__(self, model: Model) -> dict[str, float]:
+        """The scores {'loss': …, 'accuracy': …, 'macro_f1': …}; without classes the loss only."""
+        logits = self.logits(model)
+        scores = {"loss": self._loss(logits)}
+        if self.classes:
+            scores |= classification(predictions(logits), self.y, self.classes)
+        return dict(zip(scores, torch.stack(list(scores.values())).tolist(), strict=True))
+
+    def loss(self, model: Model) -> Tensor:
+        """The mean loss (scalar), in double precision."""
+        return self._loss(self.logits(model))
+
+    def logits(self, model: Model) -> Tensor:
+        """The logits of all samples (N, C)."""
+        return self.task.outputs(model, self.x)[0]
+
+    def _loss(self, logits: Tensor) -> Tensor:
+        return self.task.loss(logits, self.y).double().mean()
+
+
+def predictions(logits: Tensor) -> Tensor:
+    """The class that each sample's logits (N, C) name; C, which is none, if they are not finite."""
+    return torch.where(logits.isfinite().all(1), logits.argmax(1), logits.shape[1])
+
+
+def classification(predicted: Tensor, y: Tensor, classes: int) -> dict[str, Tensor]:
+    """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true), as scalars.
+
+    A class that is neither predicted nor present is left out, as in scikit-learn. `predicted` may
+    hold `classes` for a sample of which no class was predicted.
+    """
+    hits = torch.bincount(y[predicted == y], minlength=classes).double()
+    named = torch.bincount(predicted, minlength=classes)[:classes]
+    total = torch.bincount(y, minlength=classes) + named
+    f1 = 2 * hits / total.clamp(min=1)
+    return {"accuracy": hits.sum() / len(y), "macro_f1": f1.sum() / (total > 0).sum()}
 
 
 class OwnTest(NamedTuple):
@@ -40,9 +100,9 @@ class Problem:
     """Everything that a run needs and that stays the same in all rounds.
 
     rows[i]: the rows of client i's training samples; own_test: None where clients have no test data
-    of their own; label_counts: (K, C), beside those of `fed`,
-    for who does not compute on the device; scorers: by the prefix of the columns that they write,
-    '' for the test set and 'val_' for held-out data.
+    of their own; label_counts: (K, C), beside those of `fed`, for who does not compute on the
+    device; scorers: by the prefix of the columns that they write, '' for the test set and 'val_'
+    for held-out data.
     """
 
     spec: RunSpec
@@ -103,40 +163,15 @@ class Problem:
             )
         return self.scorers["val_"]
 
+    def work_per_sample(self) -> float:
+        """1 for FedAvg; more with the forward and backward passes that the method's parts declare.
 
-def require_score(problem: Problem) -> None:
-    """Raise `FedbenchError` if the run will not have the score that its rule looks at."""
-    stop = problem.spec.stop
-    if stop and stop.metric != "loss" and not problem.fed.classes:
-        raise FedbenchError(
-            f"stop.metric = '{stop.metric}' needs classes, but data set '{problem.data.name}' has "
-            "numbers for labels; write metric: loss"
-        )
-
-
-def work_per_sample(problem: Problem) -> float:
-    """1 for FedAvg; more with the forward and backward passes that the method's parts declare.
-
-    FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
-    """
-    fed = problem.fed
-    sizes = Sizes(
-        d=fed.d,
-        classes=fed.classes,
-        K=fed.K,
-        m=fed.m,
-        epochs=_epochs(problem),
-        features=fed.net.features,
-    )
-    costs = [part.cost(sizes) for part in problem.task.parts]
-    forward, backward = sum(cost.forward for cost in costs), sum(cost.backward for cost in costs)
-    return 1 + _FORWARD * forward + _BACKWARD * backward
-
-
-def _epochs(problem: Problem) -> float:
-    """Local epochs, on average over the clients where these differ."""
-    spec = problem.spec
-    if spec.local_epochs:
-        return problem.work.mean(spec.local_epochs)
-    steps_of_an_epoch = float((problem.fed.n / problem.largest_batch).clamp(min=1).mean())
-    return problem.work.mean(spec.steps or 1) / steps_of_an_epoch
+        FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
+        """
+        spec, fed, epochs = self.spec, self.fed, self.work.mean(self.spec.most)
+        if spec.steps:  # on average over the clients
+            epochs /= float((fed.n / self.largest_batch).clamp(min=1).mean())
+        sizes = Sizes(fed.d, fed.classes, fed.K, fed.m, epochs, fed.net.features)
+        costs = [part.cost(sizes) for part in self.task.parts]
+        forward = sum(cost.forward for cost in costs)
+        return 1 + _FORWARD * forward + _BACKWARD * sum(cost.backward for cost in costs)

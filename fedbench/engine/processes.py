@@ -22,9 +22,8 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
-from fedbench.core.round import Federation
-from fedbench.engine.local import ClientBatches, ClientResult, RoundStart
-from fedbench.engine.turns import PreparedClient
+from fedbench.core.round import Federation, Turn
+from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 
 Group = Sequence[PreparedClient]
 Train = Callable[[RoundStart, Group], list[ClientResult]]
@@ -40,31 +39,29 @@ class Processes:
         self._workers: list[_Worker] = []
 
     def map(self, start: RoundStart, groups: Sequence[Group]) -> list[list[ClientResult]]:
-        """What `train` returns for each group; raises what it raised."""
+        """What `train` returns for each group; raises what it raised, and is not called again."""
         if not self._workers:
             fed = next((t.fed for t in groups[0][0].turns), None)
             self._workers = [_forked(self._train, fed) for _ in range(self._count)]
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
-            worker.answers.start()
             worker.questions.start()
             with suppress(BrokenPipeError):  # the answer says so
                 worker.questions.send((start, groups[n :: self._count]))
-        return [self._answer(self._workers[i % self._count]) for i in range(len(groups))]
-
-    def _answer(self, worker: "_Worker") -> list[ClientResult]:
-        """The next group's results; no worker is used again after an error."""
-        try:
-            answer: list[ClientResult] | Exception = worker.answers.receive()
-        except EOFError:
-            answer = FedbenchError(
-                "a worker process was ended by the system, as it does when memory runs out; give "
-                "the run fewer workers"
-            )
-        if isinstance(answer, Exception):
-            _end(self._workers)
-            raise answer
-        return answer
+        answers: list[list[ClientResult]] = []
+        for i in range(len(groups)):
+            try:
+                answer = self._workers[i % self._count].answers.receive()
+            except EOFError:
+                answer = FedbenchError(
+                    "a worker process was ended by the system, as it does when memory runs out; "
+                    "give the run fewer workers"
+                )
+            if isinstance(answer, Exception):
+                _end(self._workers)
+                raise answer
+            answers.append(answer)
+        return answers
 
 
 class _Channel:
@@ -78,7 +75,7 @@ class _Channel:
         self._memory, self._used = memoryview(mmap(-1, _SHARED)), 0
 
     def start(self) -> None:
-        """Use the memory from its start, as nothing in it is waited for."""
+        """Let the sender use the memory from its start, as nothing in it is waited for."""
         self._used = 0
 
     def to(self, sender: bool) -> None:
@@ -106,7 +103,9 @@ class _Channel:
         """What was sent next, copied; raises `EOFError` if the other process has ended."""
         places, content = self._in.recv()
         tensors = [bytearray(self._memory[first:last]) for first, last in places]
-        return _Unpickler(content, tensors, fed).load()
+        reader = _Unpickler(io.BytesIO(content), buffers=tensors)
+        reader.fed = fed
+        return reader.load()
 
 
 class _Worker(NamedTuple):
@@ -160,32 +159,24 @@ class _Pickler(pickle.Pickler):
         return "fed" if isinstance(obj, Federation) else None
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, ClientBatches):
-            return _batches, (*_joined(obj.rows), *_joined(obj.views or []))
+        if isinstance(obj, PreparedClient):
+            sizes = [len(batch) for batch in obj.rows]
+            views = torch.cat(obj.views) if obj.views else None
+            return _client, (obj.client, obj.turns, torch.cat(obj.rows), views, sizes, obj.noise)
         if isinstance(obj, Tensor) and obj.dtype != torch.bfloat16:
             return torch.from_numpy, (obj.numpy(),)
         return NotImplemented
 
 
-def _joined(batches: list[Tensor]) -> tuple[Tensor | None, list[int]]:
-    return torch.cat(batches) if batches else None, [len(each) for each in batches]
-
-
-def _batches(
-    rows: Tensor | None, sizes: list[int], views: Tensor | None, seen: list[int]
-) -> ClientBatches:
-    return ClientBatches(
-        rows=[] if rows is None else list(torch.split(rows, sizes)),
-        views=None if views is None else list(torch.split(views, seen)),
-    )
+def _client(
+    client: int, turns: list[Turn], rows: Tensor, views: Tensor | None, sizes: list[int], noise: int
+) -> PreparedClient:
+    own = None if views is None else list(torch.split(views, sizes))
+    return PreparedClient(client, turns, list(torch.split(rows, sizes)), own, noise)
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(
-        self, content: bytes, buffers: Sequence[bytearray], fed: Federation | None
-    ) -> None:
-        super().__init__(io.BytesIO(content), buffers=buffers)
-        self._fed = fed
+    fed: Federation | None
 
     def persistent_load(self, name: str) -> Federation | None:
-        return self._fed
+        return self.fed

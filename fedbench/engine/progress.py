@@ -1,48 +1,35 @@
-"""The state of an unfinished run, which checkpoints store."""
+"""The state of an unfinished run, and its checkpoints, which are read back without running code."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from fedbench.core.flat import Buffers, Model
+from fedbench.base import signals
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import atomic, exists
+from fedbench.core.flat import Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
-from fedbench.engine.local import ClientResult
+from fedbench.engine.local import ClientResult, PreparedClient
 from fedbench.engine.probe import Cells
-from fedbench.engine.turns import PreparedClient
-from fedbench.spec.fields import Stop
+from fedbench.engine.problem import Problem
+from fedbench.store import CHECKPOINT, RunFolder
+
+Row = dict[str, float]
+Kept = list[State]  # what the parts store for one client, in the order of the parts
+_PHASES = ("train", "server", "evaluate", "watch")
+_AGAIN = "start it again in the same way to go on"
 
 
-@dataclass
-class Traffic:
-    """How many numbers were sent to all clients (down) and by them (up) since the run began."""
-
-    down: int = 0
-    up: int = 0
-
-    def broadcast(self, model: int, messages: Sequence[State]) -> None:
-        """Count the global model and every part's message, sent to one client."""
-        self.down += model + floats(messages)
-
-    def collect(self, model: int, extras: Sequence[State]) -> None:
-        """Count one client's model and what every part uploads beside the model."""
-        self.up += model + floats(extras)
-
-
-def floats(states: Sequence[State]) -> int:
+def floats(states: Iterable[State]) -> int:
     """How many numbers the tensors of these states have."""
     return sum(value.numel() for state in states for value in state.values())
-
-
-def model_floats(d: int, buffers: Buffers) -> int:
-    """How many numbers a model has: weights and running statistics, without counters."""
-    return d + sum(v.numel() for v in buffers.values() if v.is_floating_point())
-
-
-Kept = list[State]  # what the parts store for one client, in the order of the parts
 
 
 class ClientStates(Mapping[int, Kept]):
@@ -98,10 +85,6 @@ class ClientStates(Mapping[int, Kept]):
         return str(self._spill.folder / f"client-{client}.pt")
 
 
-Row = dict[str, float]
-_PHASES = ("train", "server", "evaluate", "watch")
-
-
 @dataclass
 class Progress:
     """The global model after `round` rounds, the states of server and clients, and the history."""
@@ -111,7 +94,8 @@ class Progress:
     clients: ClientStates
     round: int = 0
     rows: list[Row] = field(default_factory=list)
-    traffic: Traffic = field(default_factory=Traffic)
+    # numbers sent to all clients and by them
+    traffic: dict[str, int] = field(default_factory=lambda: {"down": 0, "up": 0})
     passes: int = 0  # samples passed forward and backward through the model
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_PHASES, 0.0))
     diverged: bool = False
@@ -128,12 +112,11 @@ class Progress:
         size: the numbers of a model; losses: whether the clients upload their losses.
         """
         self.clients[c.client] = reply.state
-        self.passes += sum(len(rows) for rows in c.batches.rows)
-        self.traffic.broadcast(size, [t.msg for t in c.turns])
-        self.traffic.collect(size, reply.upload)
+        self.passes += sum(map(len, c.rows))
+        self.traffic["down"] += size + floats(t.msg for t in c.turns)
+        self.traffic["up"] += size + floats(reply.upload) + losses
         if losses:
             self.losses[c.client] = float(reply.loss)
-            self.traffic.up += 1
 
     def keep_best(self, scored: Model, row: Row) -> None:
         """Keep the model if none before was as good on held-out data, by the row's scores."""
@@ -144,11 +127,8 @@ class Progress:
 
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
-        return vars(self) | {
-            "global_model": dict(self.global_model._asdict()),
-            "clients": self.clients.state(),
-            "traffic": asdict(self.traffic),
-        }
+        global_model = self.global_model._asdict()
+        return vars(self) | {"global_model": global_model, "clients": self.clients.state()}
 
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
@@ -157,11 +137,99 @@ class Progress:
         clients = ClientStates(spill)
         clients.restore(values.pop("clients"))
         global_model = Model(**values.pop("global_model"))
-        traffic = Traffic(**values.pop("traffic"))
         server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
-        return cls(global_model, server, clients, traffic=traffic, **values)
+        return cls(global_model, server, clients, **values)
 
 
-def ended(stop: Stop | None, rows: Sequence[Row]) -> bool:
-    """Whether the rule says that the last of these evaluated rounds is the run's last."""
-    return stop is not None and stop.ends([row[stop.column] for row in rows])
+class Checkpoints:
+    """The checkpoints of one run: saved every few minutes, and when a signal stops the run.
+
+    Without a folder nothing is saved, and a run that is stopped is lost.
+    """
+
+    def __init__(self, folder: RunFolder | None, problem: Problem, minutes: float) -> None:
+        self._file = folder.path / CHECKPOINT if folder else None
+        self._problem, self._minutes = problem, minutes
+        self._saved = time.monotonic()
+
+    def load(self) -> Progress | None:
+        """The progress of a run that was stopped; raises `FedbenchError` if it cannot be used."""
+        file, problem = self._file, self._problem
+        if file is None or not exists(file):
+            return None
+        try:  # mapped: the states of all clients may be larger than memory
+            state = torch.load(file, map_location=problem.device, weights_only=True, mmap=True)
+            owner = state["id"]
+        except Exception as error:  # torch's unpickler may raise anything
+            raise FedbenchError(
+                f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start the run "
+                "again"
+            ) from None
+        if owner != problem.identity.id:
+            raise FedbenchError(
+                f"{file}: belongs to run {owner}, not to {problem.identity.id}; delete it or move "
+                "it"
+            )
+        self._require_same(file, state)
+        try:
+            return Progress.of(state, problem.fed.spill)
+        except (KeyError, TypeError, AttributeError):
+            raise FedbenchError(
+                f"{file}: damaged checkpoint, or of another version; delete it to start the run "
+                "again"
+            ) from None
+
+    def _require_same(self, file: Path, state: Mapping[str, Any]) -> None:
+        """Refuse a checkpoint of other data, or of what another choice of the run's search trained.
+
+        Those of earlier versions name neither data nor settings.
+        """
+        data, checksum = self._problem.data, state.get("data")
+        if checksum and checksum != data.checksum:
+            raise FedbenchError(
+                f"{file}: the run was trained on data set '{data.name}' with checksum "
+                f"{checksum[:12]}, but the data now have {data.checksum[:12]}; restore the former "
+                f"data, or delete the folder {file.parent} to train on the new data"
+            )
+        now, before = self._problem.spec.settings(), state.get("settings") or {}
+        for key in before | now:
+            if before and before.get(key) != now.get(key):
+                raise FedbenchError(
+                    f"{file}: the run was trained with {key} = {before.get(key)}, but its search "
+                    f"now chooses {now.get(key)}; delete the folder {file.parent} to train the run "
+                    "from its first round"
+                )
+
+    def after_round(self, progress: Progress, over: bool) -> None:
+        """Save one if it is due; stop if a signal has asked for it, unless the run is over."""
+        if (time.monotonic() - self._saved) / 60 >= self._minutes:
+            self._try_to_save(progress)
+        if signals.requested() and not over:
+            where = self._try_to_save(progress)
+            run_id, rounds = self._problem.identity.id, self._problem.spec.rounds
+            signals.stop_if_requested(
+                f"after round {progress.round} of {rounds} of {run_id}; {where}"
+            )
+
+    def _try_to_save(self, progress: Progress) -> str:
+        """Save a checkpoint; says where. One that cannot be written ends no run."""
+        self._saved = time.monotonic()
+        if self._file is None:
+            return "nothing was saved, as the run has no folder"
+        file, problem = self._file, self._problem
+        owner = {"id": problem.identity.id, "data": problem.data.checksum}
+        state = {**owner, "settings": problem.spec.settings(), **progress.state()}
+        try:
+            save_checkpoint(file.parent, state)
+        except (FedbenchError, OSError, RuntimeError) as error:  # torch's error on a full disk
+            said = f"{file}: could not be saved ({short(error)})"
+            warnings.warn(f"{said}; the run goes on, and the next is tried later", stacklevel=2)
+            before = "from the one before" if exists(file) else "from the first round"
+            return f"{said}; {_AGAIN} {before}"
+        return f"saved in {file}; {_AGAIN}"
+
+
+def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
+    """Replace a run folder's checkpoint; after a crash the former one is still there."""
+    with atomic(folder / CHECKPOINT) as temporary:
+        torch.save(dict(state), temporary)

@@ -1,59 +1,34 @@
 """The record and the tables of a run for its folder, and the result that `run` returns."""
 
-from collections.abc import Sequence
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import torch
 from torch import Tensor
 
+from fedbench import __version__
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
 from fedbench.engine.probe import Probe
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
-from fedbench.engine.provenance import code, device_name, machine, processor, versions
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
-
-def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
-    """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
-
-    `ended` is the present moment, to the second, in UTC.
-    """
-    spec, objects = problem.spec, dict(problem.identity.objects)
-    plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
-    return {
-        "id": problem.identity.id,
-        "status": status,
-        "rounds": progress.round,
-        "settings": problem.identity.settings(),
-        "resolved": spec.model_dump(mode="json") | objects,
-        **({"objects": sorted(objects)} if objects else {}),
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
-        "sample_passes": progress.passes,
-        "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
-        "device": device_name(problem.device),
-        **workers.described,
-        "machine": machine(),
-        "processor": processor(),
-        "code": dict(code()),
-        "versions": dict(versions()),
-        "data": {
-            "name": problem.data.name,
-            **problem.data.origin,
-            "checksum": problem.data.checksum,
-        },
-        **({"plugins": plugins} if plugins else {}),
-        "parameters": problem.fed.d,
-        "samples": [len(rows) for rows in problem.rows],
-        "unused": problem.unused._asdict() | {"words": problem.unused_words},
-    }
+_PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "torchvision", "timm"),
+    *("transformers", "tokenizers", "curvlinops-for-pytorch", "pandas", "pyarrow"),
+)
+_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -139,3 +114,87 @@ def tables(
     return {"clients": pd.DataFrame(counts)} | {
         type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
     }
+
+
+def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
+    """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
+
+    `ended` is the present moment, to the second, in UTC; `machine` has the kind of CPU and the
+    instructions that PyTorch uses on it, which decide the last bits.
+    """
+    spec, objects = problem.spec, dict(problem.identity.objects)
+    plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
+    on_gpu = problem.device.type == "cuda"
+    return {
+        "id": problem.identity.id,
+        "status": status,
+        "rounds": progress.round,
+        "settings": problem.identity.settings(),
+        "resolved": spec.model_dump(mode="json") | objects,
+        **({"objects": sorted(objects)} if objects else {}),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
+        "sample_passes": progress.passes,
+        "floats": dict(progress.traffic),
+        "device": torch.cuda.get_device_name(problem.device) if on_gpu else "cpu",
+        **workers.described,
+        "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+        "processor": processor(),
+        "code": dict(_code()),
+        "versions": dict(versions()),
+        "data": {
+            "name": problem.data.name,
+            **problem.data.origin,
+            "checksum": problem.data.checksum,
+        },
+        **({"plugins": plugins} if plugins else {}),
+        "parameters": problem.fed.d,
+        "samples": [len(rows) for rows in problem.rows],
+        "unused": problem.unused._asdict() | {"words": problem.unused_words},
+    }
+
+
+@cache
+def processor() -> str:
+    """The CPU's name as the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not Linux
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Of Python, of PyTorch's build, and of the packages that may change a number."""
+    packages = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # of an extra that was not installed
+            continue
+    own = {"torch": str(torch.__version__), "python": platform.python_version()}
+    return {"fedbench": __version__} | packages | own
+
+
+@cache
+def _code() -> Mapping[str, Any]:
+    """In a checkout: its git commit, and whether files of the package differ from it; else nothing.
+
+    An installed package may lie in somebody else's repository, which does not track its files.
+    """
+    commit = _git("rev-parse", "HEAD")
+    if commit is None or _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return {}
+    return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--", "."))}
+
+
+def _git(*words: str) -> str | None:
+    """What git says in the package's folder; None if it refuses, or is not there."""
+    command = ["git", "-C", str(_PACKAGE), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

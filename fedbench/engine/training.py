@@ -18,17 +18,16 @@ from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.part import require_tensors
 from fedbench.core.round import Round, State
-from fedbench.engine.assemble import Objects, assemble
-from fedbench.engine.checkpoint import Checkpoints
-from fedbench.engine.clock import Clock
-from fedbench.engine.local import ClientResult, RoundStart
-from fedbench.engine.machine import Machine, float32_by_default
-from fedbench.engine.probe import Probe, Scene, checked_sight, require_own_names
-from fedbench.engine.problem import Problem, require_score, work_per_sample
-from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
+from fedbench.engine.assemble import assemble
+from fedbench.engine.identity import Objects
+from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
+from fedbench.engine.machine import Clock, Machine, float32_by_default
+from fedbench.engine.probe import Probe, Scene, checked_sight
+from fedbench.engine.problem import Problem
+from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.record import Result, describe, tables
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
-from fedbench.engine.turns import PreparedClient, exchange, prepare, rows_of_batches, snapshot
+from fedbench.engine.turns import exchange, prepare, rows_of_batches, snapshot
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked
@@ -101,13 +100,10 @@ class Training:
         self.clock = Clock(problem.device)
         threads, batch = problem.task.threads, problem.largest_batch
         self.workers = Workers(problem.task, threads, batch, problem.fed.m)
-        self.work = work_per_sample(problem)
-        require_score(problem)
+        self.work = problem.work_per_sample()
         if problem.unused_words:
             warnings.warn(problem.unused_words, stacklevel=2)
-        require_own_names(self.probes)
-        for probe in self.probes:
-            probe.require(problem)
+        self._require()
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
         self.progress = self.checkpoints.load() or self._fresh()
         problem.task.users.draws = self.progress.users_draw
@@ -116,12 +112,30 @@ class Training:
         done = f"{self.progress.round} of {self.spec.rounds} rounds made"
         return f"Training({self.problem.identity.id}, {done})"
 
+    def _require(self) -> None:
+        """Raise `FedbenchError` if the spec's rule or a probe cannot watch this run."""
+        stop, names = self.spec.stop, [type(probe).__name__ for probe in self.probes]
+        if stop and stop.metric != "loss" and not self.fed.classes:
+            raise FedbenchError(
+                f"stop.metric = '{stop.metric}' needs classes, but data set "
+                f"'{self.problem.data.name}' has numbers for labels; write metric: loss"
+            )
+        for name, probe in zip(names, self.probes, strict=True):
+            if names.count(name) > 1:
+                raise FedbenchError(f"probes: {name} is given twice; a run has each probe once")
+            probe.require(self.problem)
+
     @property
     def over(self) -> bool:
         """Whether all rounds have been made, the spec's rule ends the run, or it diverged."""
         progress = self.progress
         done = progress.diverged or progress.round >= self.spec.rounds
-        return done or ended(self.spec.stop, progress.rows)
+        return done or self._ended(progress.rows)
+
+    def _ended(self, rows: Sequence[Row]) -> bool:
+        """Whether the spec's rule ends the run with the last of these evaluated rounds."""
+        stop = self.spec.stop
+        return stop is not None and stop.ends([row[stop.column] for row in rows])
 
     def run(self) -> Result:
         """Make all remaining rounds, and write the run's files if it has a folder."""
@@ -145,14 +159,16 @@ class Training:
         with self.clock.phase("server"):
             progress.global_model = aggregate(self.parts, copies, r, replies)
         progress.round = t + 1
-        loss, finite = _loss_and_finite(replies, progress.global_model.w)
-        progress.diverged = not finite
+        mean = torch.stack([reply.loss for reply in replies]).mean()
+        finite = progress.global_model.w.isfinite().all().to(mean.dtype)
+        loss, sound = torch.stack([mean, finite]).tolist()  # together: a GPU is waited for once
+        progress.diverged = not (sound and math.isfinite(loss))
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
         models = self._models(copies) if due else {"next": progress.global_model.w}
         row = self._scores(r, models, loss) if due else {}
         progress.diverged |= due and not math.isfinite(row["loss"])
-        last = last or progress.diverged or (due and ended(self.spec.stop, [*progress.rows, row]))
+        last = last or progress.diverged or (due and self._ended([*progress.rows, row]))
         scored = Model(next(iter(models.values())), progress.global_model.buffers)
         progress.keep_best(scored, row)
         scene = Scene(
@@ -176,15 +192,17 @@ class Training:
 
         Returns the clients as they were before training, and the results of their training.
         """
-        progress, size = self.progress, model_floats(self.fed.d, r.buffers)
+        progress = self.progress
+        # of a model: weights and running statistics, without counters
+        size = self.fed.d + sum(v.numel() for v in r.buffers.values() if v.is_floating_point())
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
         clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for i, amount in r.dropped.items():  # they trained in vain
             progress.passes += sum(map(len, rows_of_batches(self.problem, r.round, i, amount)))
-            progress.traffic.broadcast(size, messages)
+            progress.traffic["down"] += size + floats(messages)
         for copy in copies:
-            copy.set_steps([len(c.batches.rows) for c in clients])
-        progress.traffic.up += exchange(self.problem, copies, clients)
+            copy.set_steps([len(c.rows) for c in clients])
+        progress.traffic["up"] += exchange(self.problem, copies, clients)
         before = snapshot(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
@@ -229,8 +247,8 @@ class Training:
                     suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
         return row | {
-            "floats_down": progress.traffic.down,
-            "floats_up": progress.traffic.up,
+            "floats_down": progress.traffic["down"],
+            "floats_up": progress.traffic["up"],
             "sample_passes": progress.passes,
             "compute": self.work * progress.passes,
         }
@@ -278,13 +296,3 @@ class Training:
             spec=self.spec, history=history, weights=w, buffers=buffers, status=status,
             record=record, tables=written, best=progress.best,
         )  # fmt: skip
-
-
-def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:
-    """The mean of the clients' mean losses, and whether it and the weights are finite.
-
-    Read together: a GPU is waited for once.
-    """
-    loss = torch.stack([reply.loss for reply in replies]).mean()
-    mean, finite = torch.stack([loss, w.isfinite().all().to(loss.dtype)]).tolist()
-    return mean, bool(finite) and math.isfinite(mean)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -10,24 +10,13 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.core.flat import Buffers
 from fedbench.core.part import overriding
-from fedbench.core.rng import seeded, torch_generator
+from fedbench.core.rng import torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask
-from fedbench.engine.batches import batches
-from fedbench.engine.inputs import views
-from fedbench.engine.local import ClientBatches, LocalTask
+from fedbench.engine.local import LocalTask, PreparedClient
 from fedbench.engine.problem import Problem
+from fedbench.spec import Augment
 
 _CHUNK = 500  # samples per pass of the full gradient
-
-
-@dataclass(frozen=True)
-class PreparedClient:
-    """One client, ready to train: one turn per part, and its batches."""
-
-    client: int
-    turns: list[Turn]
-    batches: ClientBatches
-    noise: int  # the seed of its dropout
 
 
 def prepare(
@@ -37,30 +26,82 @@ def prepare(
 
     messages: what each part sends; stored: what each part stored after the client's last turn.
     """
-    rows = rows_of_batches(problem, r.round, client, r.amounts.get(client, problem.spec.most))
-    n, labels = problem.fed.n[client], problem.fed.labels[client]
-    spec, decays = problem.spec, problem.task.decays
+    spec, fed, decays = problem.spec, problem.fed, problem.task.decays
+    rows = rows_of_batches(problem, r.round, client, r.amounts.get(client, spec.most))
+    n, labels = fed.n[client], fed.labels[client]
     decay = spec.weight_decay if decays is None else spec.weight_decay * decays
     turns = [
         Turn(
-            fed=problem.fed,
-            w=r.w,
-            buffers=r.buffers,
-            lr=r.lr,
-            H=len(rows),
-            n=n,
-            labels=labels,
-            weight_decay=decay,
-            round=r.round,
-            msg=message,
-            state=dict(mine),
+            fed=fed, w=r.w, buffers=r.buffers, lr=r.lr, H=len(rows), n=n, labels=labels,
+            weight_decay=decay, round=r.round, msg=message, state=dict(mine),
         )
         for message, mine in zip(messages, stored, strict=True)
-    ]
-    _draw(problem, r.round, client, turns)
+    ]  # fmt: skip
+    for i in overriding(problem.task.parts, "draw"):
+        part = problem.task.parts[i]
+        rng = torch_generator(spec.seed, r.round, client, type(part).__name__)
+        turns[i].drawn = part.draw(rng, turns[i])
     seen = views(spec.augment, rows, spec.seed, r.round, client) if spec.augment else None
-    data = ClientBatches(rows=rows, views=seen)
-    return PreparedClient(client, turns, data, seeds.number(spec.seed, r.round, client, "dropout"))
+    noise = seeds.number(spec.seed, r.round, client, "dropout")
+    return PreparedClient(client, turns, rows, seen, noise)
+
+
+def rows_of_batches(problem: Problem, t: int, client: int, amount: int) -> list[Tensor]:
+    """The rows of each batch of a client's turn of so many epochs or, by the spec, steps."""
+    spec, its = problem.spec, problem.rows[client]
+    epochs, steps = (None, amount) if spec.steps else (amount, None)
+    lone = problem.task.net.has_batch_norm
+    indices = batches(spec.seed, t, client, its, spec.batch, epochs, steps, drop_single=lone)
+    rows = torch.cat(indices).to(problem.device)  # one copy, not one per batch
+    return list(torch.split(rows, [len(batch) for batch in indices]))
+
+
+def batches(
+    seed: int,
+    round_: int,
+    client: int,
+    rows: Tensor,
+    batch: int | None,
+    epochs: int | None,
+    steps: int | None,
+    drop_single: bool = False,
+) -> list[Tensor]:
+    """Indices of one turn's batches: `epochs` shuffled passes, or the first `steps` batches.
+
+    rows (n,): the client's samples; batch: samples per batch, None for all of them; drop_single:
+    leave out a last batch of one sample, which batch norm cannot use. Any other short last batch
+    is used (convention 10).
+    """
+    size = batch or len(rows)
+    generator = torch_generator(seed, round_, client, "batches")
+    indices: list[Tensor] = []
+    passes = 0
+    while passes < epochs if epochs else len(indices) < (steps or 0):
+        order = rows[torch.randperm(len(rows), generator=generator)]
+        pieces = list(torch.split(order, size))
+        if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
+            pieces.pop()
+        indices += pieces
+        passes += 1
+    return indices if epochs else indices[:steps]
+
+
+def views(
+    augment: Augment, rows: list[Tensor], seed: int, round_: int, client: int
+) -> list[Tensor]:
+    """Random crops and flips: per batch (B, 3) of row offset, column offset, 1 if flipped.
+
+    Offsets are those of a window in the image padded by `crop` pixels on every side; the offset
+    `crop` leaves the image where it is.
+    """
+    rng = torch_generator(seed, round_, client, "augment")
+    sizes = [len(batch) for batch in rows]
+    n, pad = sum(sizes), augment.crop
+    offsets = torch.randint(2 * pad + 1, (n, 2), generator=rng)
+    moved = torch.rand(n, 1, generator=rng) < augment.crop_share
+    flipped = torch.rand(n, 1, generator=rng) < augment.flip
+    drawn = torch.cat([torch.where(moved, offsets, pad), flipped.long()], 1)
+    return list(torch.split(drawn.to(rows[0].device), sizes))  # one copy, not one per batch
 
 
 def snapshot(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
@@ -99,22 +140,17 @@ def asked(problem: Problem, c: PreparedClient, i: int) -> State:
     """What part number i sends from this client in the extra exchange."""
     turn, task = c.turns[i], problem.task
     turn.full_gradient = full_gradient(task, turn.buffers, problem.rows[c.client])
-    with dropout(task, c) if task.net.has_dropout else contextlib.nullcontext():
+    with task.dropout(c) if task.net.has_dropout else contextlib.nullcontext():
         sent = task.parts[i].ask(turn.w, turn)
     turn.full_gradient = only_in_ask
     return sent
 
 
-def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextManager[None]:
-    """A context in which dropout, and users' code that draws, draw from the client's seed."""
-    if not task.draws:
-        return contextlib.nullcontext()
-    return seeded(c.noise, task.x.device, task.users.acts)
-
-
 def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:
     """The gradient of a client's whole loss F_i at any weights, without the parts' loss terms."""
-    pieces = _pieces(rows.to(task.x.device), whole=task.net.has_batch_norm)
+    pieces = list(torch.split(rows.to(task.x.device), _CHUNK))
+    if task.net.has_batch_norm and len(pieces) > 1 and len(pieces[-1]) == 1:
+        pieces[-2:] = [torch.cat(pieces[-2:])]  # one sample has no variance
 
     def gradient(w: Tensor) -> Tensor:
         w = w.detach().requires_grad_()
@@ -128,35 +164,3 @@ def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradien
         return total
 
     return gradient
-
-
-def _pieces(rows: Tensor, whole: bool) -> list[Tensor]:
-    """The samples of each pass; `whole`: none has only one, of which batch norm has no variance."""
-    pieces = list(torch.split(rows, _CHUNK))
-    if whole and len(pieces) > 1 and len(pieces[-1]) == 1:
-        pieces[-2:] = [torch.cat(pieces[-2:])]
-    return pieces
-
-
-def rows_of_batches(problem: Problem, t: int, client: int, amount: int) -> list[Tensor]:
-    """The rows of each batch of a client's turn of so many epochs or, by the spec, steps."""
-    spec = problem.spec
-    indices = batches(
-        spec.seed,
-        t,
-        client,
-        problem.rows[client],
-        spec.batch,
-        None if spec.steps else amount,
-        amount if spec.steps else None,
-        drop_single=problem.task.net.has_batch_norm,
-    )
-    rows = torch.cat(indices).to(problem.device)  # one copy, not one per batch
-    return list(torch.split(rows, [len(batch) for batch in indices]))
-
-
-def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:
-    for i in overriding(problem.task.parts, "draw"):
-        part = problem.task.parts[i]
-        rng = torch_generator(problem.spec.seed, t, client, type(part).__name__)
-        turns[i].drawn = part.draw(rng, turns[i])

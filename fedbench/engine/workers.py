@@ -1,23 +1,43 @@
-"""Trains the clients of a cohort in parallel; the number of workers changes no result."""
+"""Trains the clients of a cohort, side by side and in parallel; the workers change no result.
 
+Which clients train side by side follows from the run and the kind of device.
+"""
+
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.batched_clients import train_together
-from fedbench.engine.groups import at_once, grouped, in_processes, in_step, stacked_net
-from fedbench.engine.local import ClientResult, LocalTask, RoundStart
+from fedbench.engine.local import (
+    ClientResult,
+    LocalTask,
+    PreparedClient,
+    RoundStart,
+    Threads,
+    one_thread_per_operation,
+)
 from fedbench.engine.local_round import local_round
-from fedbench.engine.lockstep import train_in_step
+from fedbench.engine.problem import cross_entropy, half_squared_error
 from fedbench.engine.processes import Processes
-from fedbench.engine.threads import Threads, one_thread_per_operation
-from fedbench.engine.turns import PreparedClient, dropout, snapshot
+from fedbench.engine.together import train_in_step, train_together
+from fedbench.engine.turns import snapshot
+
+# Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
+# clients at once are no faster beyond that.
+_ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
+# Weights times samples up to which a step of a network without a convolution takes longer to call
+# than to compute; beyond it, the weights of several clients leave the cache.
+_TINY = 3.5e5
+_MOST_IN_STEP = 16
+# Weights times samples up to which threads wait for each other longer than they compute.
+_SMALL = 2e7
 
 
 class Workers:
@@ -34,7 +54,11 @@ class Workers:
         self._largest = at_once(task, batch, cohort) if stacked else 1
         together = train_in_step if in_step(task, batch) else train_together
         self._train = partial(_train_group, task, stacked, together)
-        apart = self._threads.count > 1 and in_processes(task, batch)
+        # Processes where threads are too slow, but not where users' code acts, which may keep
+        # something from one call to the next
+        small = task.net.d * max(batch, 10) <= _SMALL and not task.net.channels
+        here = sys.platform == "linux" and task.x.device.type == "cpu"
+        apart = here and small and self._threads.count > 1 and not (task.draws or task.users.acts)
         self._processes = Processes(self._train, threads.count) if apart else None
 
     @property
@@ -87,12 +111,12 @@ class Workers:
         if self.one_because:
             places = [[i] for i in range(len(clients))]
         else:  # those with most steps first, so that none is left at the end
-            places = grouped([len(client.batches.rows) for client in clients], self._largest)
+            places = grouped([len(client.rows) for client in clients], self._largest)
         groups = [[clients[i] for i in group] for group in places]
         if self._processes and len(groups) > 1:
             trained = self._processes.map(start, groups)
         else:
-            trained = self._threads.map(lambda group: self._train(start, group), groups)
+            trained = self._threads.map(partial(self._train, start), groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 
@@ -105,11 +129,70 @@ def _train_group(
     group: Sequence[PreparedClient],
 ) -> list[ClientResult]:
     if stacked is None or len(group) == 1:
-        return [train_alone(task, start, client) for client in group]
+        return [local_round(task, start, client) for client in group]
     return together(task, stacked, start, group)
 
 
-def train_alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> ClientResult:
-    """Train one client in the calling thread."""
-    with torch.no_grad(), dropout(task, client):
-        return local_round(task, start, client.turns, client.batches, start.global_model.buffers)
+def in_step(task: LocalTask, batch: int) -> bool:
+    """Whether clients train in step: those of a tiny network, whose steps no part sees."""
+    net, usual = task.net, (cross_entropy, half_squared_error)
+    tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
+    return tiny and task.is_plain and task.loss in usual and net.precision != torch.bfloat16
+
+
+def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
+    """The network for several clients at once, or None where each client has to train alone.
+
+    Dropout would draw other numbers, and some layers have no stacked form, or none for what they
+    are given, such as a linear layer on images. Larger networks without a convolution gain nothing,
+    and those with one are slower in double precision.
+    """
+    net = task.net
+    gains = in_step(task, batch) or (net.channels and net.precision == torch.float32)
+    if net.has_dropout or not gains:
+        return None
+    try:
+        stacked = StackedNet(net)
+        stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
+    except (TypeError, RuntimeError):  # the latter is PyTorch's on sizes that do not fit
+        return None
+    return stacked
+
+
+def at_once(task: LocalTask, batch: int, cohort: int) -> int:
+    """How many clients with batches of this size make up a step that keeps a core or GPU busy.
+
+    Of a tiny network two workers share any cohort. Of others, the floating-point operations of a
+    sample's forward pass decide. Only layers with products count; PyTorch's own counter finds the
+    same number, but it imports PyTorch's compiler, which takes seconds.
+    """
+    if in_step(task, batch):
+        return min(_MOST_IN_STEP, -(-cohort // 2))
+    counts: list[int] = []
+
+    def count(layer: Any, _: object, outputs: Tensor) -> None:
+        # an output is the sum of one product per weight of its filter or row
+        counts.append(2 * outputs.numel() * layer.weight[0].numel())
+
+    module = task.net.module().eval()
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            layer.register_forward_hook(count)
+    with torch.no_grad():
+        module(task.prepare(task.x[:1]))
+    enough = _ENOUGH_CPU if task.x.device.type == "cpu" else _ENOUGH_GPU
+    return max(1, int(enough / (max(1, sum(counts)) * batch)))
+
+
+def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
+    """Places in the cohort in groups of at most `largest`, those with most local steps first.
+
+    A group's clients make similar numbers of steps, so that they end at about the same time. Sizes
+    differ by one at most. If one group is not enough their number is even, so that two workers
+    share them.
+    """
+    clients = len(steps)
+    order = sorted(range(clients), key=lambda i: -steps[i])
+    count = 1 if largest >= clients else min(clients, 2 * -(-clients // (2 * largest)))
+    sizes = [clients // count + (n < clients % count) for n in range(count)]
+    return [order[first:last] for first, last in pairwise(accumulate(sizes, initial=0))]

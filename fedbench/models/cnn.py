@@ -1,5 +1,6 @@
 """Convolutional networks without shortcuts: LeNet-5, McMahan's CNN, S-CNN and A-CNN."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,16 +10,26 @@ from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import (
-    at_side,
-    dense,
-    global_mean,
-    require_images,
-    scaled,
-    with_he_weights,
-)
-from fedbench.models.norms import normalisation
+from fedbench.models.layers import at_side, dense, global_mean, require_images, scaled
+from fedbench.models.norms import Norm, normalisation
 from fedbench.models.pooling import MaxPool2, Pooled
+
+
+def convolutions(
+    channels: int, to: Iterable[int], size: int, padding: int = 0, norm: Norm | None = None
+) -> list[nn.Module]:
+    """A row of convolutions, each followed by the norm, if any, 2×2 pooling and ReLU.
+
+    ReLU after pooling gives the same bits and works on a quarter of the values.
+    """
+    layers: list[nn.Module] = []
+    for after in to:
+        layers.append(nn.Conv2d(channels, after, size, padding=padding))
+        if norm:
+            layers.append(norm(after))
+        layers += [MaxPool2(), nn.ReLU()]
+        channels = after
+    return layers
 
 
 @dataclass(frozen=True)
@@ -38,33 +49,19 @@ class LeNet5(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the 84 units before the classifier."""
         require_images("LeNet5", inputs)
-        c1, c2, h1, h2 = scaled((6, 16, 120, 84), self.width)
-        body = Pooled(
-            nn.Conv2d(inputs.shape[0], c1, 5, padding=self.padding),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Conv2d(c1, c2, 5, padding=self.padding),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(c2 * self._side(inputs.shape[1]) * self._side(inputs.shape[2]), h1),
-            nn.ReLU(),
-            nn.Linear(h1, h2),
-            nn.ReLU(),
-        )
-        return BodyHead(body, nn.Linear(h2, inputs.outputs))
-
-    def _side(self, size: int) -> int:
-        """The height or width that two convolutions and two poolings leave."""
-        left = size
-        for _ in range(2):
-            left = (left + 2 * self.padding - 4) // 2
-        if left < 1:
-            raise FedbenchError(
-                f"LeNet5: images of side {size} are too small for its layers; padding = "
-                f"{self.padding} must be larger"
-            )
-        return left
+        c1, c2, *hidden = scaled((6, 16, 120, 84), self.width)
+        channels, *sides = inputs.shape
+        for _ in range(2):  # what is left after both convolutions and poolings
+            sides = [(side + 2 * self.padding - 4) // 2 for side in sides]
+        for side, left in zip(inputs.shape[1:], sides, strict=True):
+            if left < 1:
+                raise FedbenchError(
+                    f"LeNet5: images of side {side} are too small for its layers; padding = "
+                    f"{self.padding} must be larger"
+                )
+        layers = convolutions(channels, (c1, c2), 5, self.padding)
+        body = Pooled(*layers, nn.Flatten(), *dense([c2 * sides[0] * sides[1], *hidden]))
+        return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
 @dataclass(frozen=True)
@@ -85,18 +82,9 @@ class FedAvgCNN(Architecture):
         """Features are the 512 units before the classifier."""
         first, inputs = at_side("FedAvgCNN", inputs, self.side, least=4)
         c1, c2, hidden = scaled((32, 64, 512), self.width)
-        body = nn.Sequential(
-            first,
-            nn.Conv2d(inputs.shape[0], c1, 5, padding=2),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Conv2d(c1, c2, 5, padding=2),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(c2 * (inputs.shape[1] // 4) * (inputs.shape[2] // 4), hidden),
-            nn.ReLU(),
-        )
+        layers = convolutions(inputs.shape[0], (c1, c2), 5, padding=2)
+        pixels = (inputs.shape[1] // 4) * (inputs.shape[2] // 4)
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([c2 * pixels, hidden]))
         return BodyHead(body, nn.Linear(hidden, inputs.outputs))
 
 
@@ -119,17 +107,9 @@ class SCNN(Architecture):
         first, inputs = at_side("SCNN", inputs, self.side, least=16)
         channels, *hidden = scaled((64, 384, 192), self.width)
         left = [((side - 4) // 2 - 4) // 2 for side in inputs.shape[1:]]
-        body = nn.Sequential(
-            first,
-            nn.Conv2d(inputs.shape[0], channels, 5),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Conv2d(channels, channels, 5),
-            MaxPool2(),
-            nn.ReLU(),
-            nn.Flatten(),
-            *dense([channels * left[0] * left[1], *hidden]),
-        )
+        layers = convolutions(inputs.shape[0], (channels, channels), 5)
+        widths = [channels * left[0] * left[1], *hidden]
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense(widths))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
@@ -153,12 +133,9 @@ class SCNNTiny(Architecture):
         first, inputs = at_side("SCNNTiny", inputs, self.side, least=8)
         channels, *hidden = scaled((64, 512, 384), self.width)
         norm = normalisation("gn", self.groups)
-        layers: list[nn.Module] = [first]
-        for before in (inputs.shape[0], channels, channels):
-            layers += [nn.Conv2d(before, channels, 3, padding=1), norm(channels)]
-            layers += [MaxPool2(), nn.ReLU()]
+        layers = convolutions(inputs.shape[0], [channels] * 3, 3, padding=1, norm=norm)
         pixels = (inputs.shape[1] // 8) * (inputs.shape[2] // 8)
-        body = nn.Sequential(*layers, nn.Flatten(), *dense([channels * pixels, *hidden]))
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([channels * pixels, *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
@@ -184,21 +161,32 @@ class ACNN(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the last hidden units, or the globally averaged channels."""
-        model = self._plain(inputs)
-        return with_he_weights(model) if self.init == "he" else model
-
-    def _plain(self, inputs: Inputs) -> nn.Module:
         first, inputs = at_side("ACNN", inputs, self.side, least=16)
-        layers: list[nn.Module] = [first]
-        before = inputs.shape[0]
-        for after in scaled((64, 128, 256, 512), self.width):
-            # ReLU after pooling gives the same bits and works on a quarter of the values
-            layers += [nn.Conv2d(before, after, 3, padding=1), MaxPool2(), nn.ReLU()]
-            before = after
+        channels = scaled((64, 128, 256, 512), self.width)
+        layers = [first, *convolutions(inputs.shape[0], channels, 3, padding=1)]
+        pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
+        widths = [channels[-1] * pixels, *scaled((128, 256, 512, 1024), self.width)]
         if self.top == "average":
             body = nn.Sequential(*layers, global_mean())
-            return BodyHead(body, nn.Linear(before, inputs.outputs))
-        pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
-        widths = [before * pixels, *scaled((128, 256, 512, 1024), self.width)]
-        body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
-        return BodyHead(body, nn.Linear(widths[-1], inputs.outputs))
+            model = BodyHead(body, nn.Linear(channels[-1], inputs.outputs))
+        else:
+            body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
+            model = BodyHead(body, nn.Linear(widths[-1], inputs.outputs))
+        if self.init == "he":
+            _draw_he_weights(model)
+        return model
+
+
+def _draw_he_weights(model: nn.Module) -> None:
+    """Set biases to 0, and draw normal weights of variance 2 / n.
+
+    n is the number of outgoing weights per unit of a convolution, and of ingoing ones of a linear
+    layer, as in the library of FedADC's author.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            fan: Literal["fan_out", "fan_in"]
+            fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
+            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Literal
 
 from torch import nn
 
@@ -17,24 +16,10 @@ def global_mean() -> nn.Module:
 
 def dense(widths: Sequence[int]) -> list[nn.Module]:
     """Linear layers from each width to the next, each followed by a ReLU."""
-    pairs = [(nn.Linear(before, after), nn.ReLU()) for before, after in pairwise(widths)]
-    return [layer for pair in pairs for layer in pair]
-
-
-def with_he_weights(model: nn.Module) -> nn.Module:
-    """The model with biases of 0, and normal weights of variance 2 / n.
-
-    n is the number of outgoing weights per unit of a convolution, and of ingoing ones of a linear
-    layer, as in the library of FedADC's author.
-    """
-    for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            fan: Literal["fan_out", "fan_in"]
-            fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
-    return model
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return layers
 
 
 def scaled(numbers: Iterable[int], by: float) -> list[int]:

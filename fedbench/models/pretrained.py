@@ -11,10 +11,7 @@ from fedbench.base.files import exists
 
 
 def read_checkpoint(
-    file: Path,
-    prefix: str,
-    wanted: Mapping[str, Tensor],
-    besides: tuple[str, ...] = (),
+    file: Path, prefix: str, wanted: Mapping[str, Tensor], besides: tuple[str, ...] = ()
 ) -> dict[str, Tensor]:
     """The tensors whose names begin with `prefix`, by the rest of their names.
 
@@ -22,12 +19,27 @@ def read_checkpoint(
     `besides` are ignored, such as a classifier for other classes. Raises `FedbenchError` if the
     file is missing or broken, or if a name or a shape differs.
     """
-    tensors = {
-        name.removeprefix(prefix): value
-        for name, value in _open(file).items()
-        if name.startswith(prefix) and not name.startswith(besides)
-    }
-    _check_names(file, set(tensors), set(wanted))
+    if not exists(file):
+        raise FedbenchError(
+            f"{file} is not there; put the published weights there (--data-dir or FEDBENCH_DATA "
+            "names the data folder), or use weights = 'random'"
+        )
+    try:
+        whole = load_file(file)
+    except Exception as error:  # the library and the disk raise exceptions of many kinds
+        raise FedbenchError(
+            f"{file}: not a readable safetensors file ({short(error)}); put a sound one in its "
+            "place, or use weights = 'random'"
+        ) from error
+    own = [name for name in whole if name.startswith(prefix) and not name.startswith(besides)]
+    tensors = {name.removeprefix(prefix): whole[name] for name in own}
+    lacking, more = wanted.keys() - tensors.keys(), tensors.keys() - wanted.keys()
+    for kind, names in (("lacks", lacking), ("has, unlike the model,", more)):
+        if names:
+            raise FedbenchError(
+                f"{file}: {kind} {sorted(names)[0]} and {len(names) - 1} other tensors; use the "
+                "checkpoint's sizes, or weights = 'random'"
+            )
     for name, found in tensors.items():
         if found.shape != wanted[name].shape:
             raise FedbenchError(
@@ -36,27 +48,3 @@ def read_checkpoint(
                 "weights = 'random'"
             )
     return tensors
-
-
-def _open(file: Path) -> dict[str, Tensor]:
-    if not exists(file):
-        raise FedbenchError(
-            f"{file} is not there; put the published weights there (--data-dir or FEDBENCH_DATA "
-            "names the data folder), or use weights = 'random'"
-        )
-    try:
-        return load_file(file)
-    except Exception as error:  # the library and the disk raise exceptions of many kinds
-        raise FedbenchError(
-            f"{file}: not a readable safetensors file ({short(error)}); put a sound one in its "
-            "place, or use weights = 'random'"
-        ) from error
-
-
-def _check_names(file: Path, in_file: set[str], wanted: set[str]) -> None:
-    for kind, names in (("lacks", wanted - in_file), ("has, unlike the model,", in_file - wanted)):
-        if names:
-            raise FedbenchError(
-                f"{file}: {kind} {sorted(names)[0]} and {len(names) - 1} other tensors; use the "
-                "checkpoint's sizes, or weights = 'random'"
-            )

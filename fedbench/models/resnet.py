@@ -110,8 +110,7 @@ class RN8(Architecture):
         first, inputs = at_side("RN8", inputs, self.side)
         norm = normalisation(self.norm, per_group=self.per_group)
         planes = scaled((16, 32, 64), self.width)
-        layers = [first, *_stem(inputs, planes[0], norm)]
-        return _network(inputs, layers, BasicBlock, norm, planes, [self.blocks] * 3)
+        return _network(inputs, first, BasicBlock, norm, planes, [self.blocks] * 3)
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,8 @@ class RN18(Architecture):
         first, inputs = at_side("RN18", inputs, self.side)
         norm = normalisation(self.norm, self.groups, self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
-        layers = [first, *_stem(inputs, planes[0], norm, large=self.stem == "imagenet")]
-        return _network(inputs, layers, BasicBlock, norm, planes, [self.blocks] * 4)
+        blocks, large = [self.blocks] * 4, self.stem == "imagenet"
+        return _network(inputs, first, BasicBlock, norm, planes, blocks, large)
 
 
 @dataclass(frozen=True)
@@ -166,31 +165,29 @@ class RN50(Architecture):
         first, inputs = at_side("RN50", inputs, self.side)
         norm = normalisation(self.norm, per_group=self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
-        layers = [first, *_stem(inputs, planes[0], norm)]
-        return _network(inputs, layers, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
-
-
-def _stem(inputs: Inputs, planes: int, norm: Norm, large: bool = False) -> list[nn.Module]:
-    """3×3; `large`: ImageNet's, 7×7 with stride 2 and pooling."""
-    size, stride, padding = (7, 2, 3) if large else (3, 1, 1)
-    conv = nn.Conv2d(inputs.shape[0], planes, size, stride, padding, bias=False)
-    pooling = [nn.MaxPool2d(3, stride=2, padding=1)] if large else []
-    return [conv, norm(planes), nn.ReLU(inplace=True), *pooling]
+        return _network(inputs, first, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
 
 
 def _network(
     inputs: Inputs,
-    stem: list[nn.Module],
+    first: nn.Module,
     kind: type[BasicBlock | Bottleneck],
     norm: Norm,
     planes: list[int],
     blocks: list[int],
+    large: bool = False,
 ) -> BodyHead:
     """Stem, stages, global average pooling and classifier, initialised as torchvision does.
 
-    planes, blocks: of each stage; all but the first halve the image's sides.
+    planes, blocks: of each stage; all but the first halve the image's sides. The stem is a 3×3
+    convolution or, if `large`, ImageNet's, 7×7 with stride 2 and pooling.
     """
-    layers, before = [*stem], planes[0]
+    size, stride, padding = (7, 2, 3) if large else (3, 1, 1)
+    conv = nn.Conv2d(inputs.shape[0], planes[0], size, stride, padding, bias=False)
+    layers: list[nn.Module] = [first, conv, norm(planes[0]), nn.ReLU(inplace=True)]
+    if large:
+        layers.append(nn.MaxPool2d(3, stride=2, padding=1))
+    before = planes[0]
     for stage, (width, count) in enumerate(zip(planes, blocks, strict=True)):
         for number in range(count):
             stride, after = 2 if stage and not number else 1, width * kind.expansion

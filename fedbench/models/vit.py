@@ -41,9 +41,21 @@ class ViTSmall(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the `bottleneck` units."""
-        self._check()
+        for what, divisor in (("side", "patch"), ("dim", "heads")):
+            if getattr(self, what) % getattr(self, divisor):
+                raise FedbenchError(
+                    f"ViTSmall: {what} = {getattr(self, what)} must be a multiple of {divisor} = "
+                    f"{getattr(self, divisor)}"
+                )
         first, inputs = at_side("ViTSmall", inputs, self.side)
-        backbone = self._backbone(inputs)
+        extras.require("vit", "ViTSmall")
+        from timm.models.vision_transformer import VisionTransformer
+
+        backbone = VisionTransformer(
+            img_size=self.side, patch_size=self.patch, in_chans=inputs.shape[0], num_classes=0,
+            embed_dim=self.dim, depth=self.layers, num_heads=self.heads,
+            weight_init="jax",  # its spread follows the width, so that narrow layers learn too
+        )  # fmt: skip
         body = nn.Sequential(first, backbone, _Xavier(self.dim, self.bottleneck))
         return BodyHead(body, _Xavier(self.bottleneck, inputs.outputs))
 
@@ -55,29 +67,6 @@ class ViTSmall(Architecture):
         backbone = module.get_submodule("body.1")
         weights = read_checkpoint(file, "", backbone.state_dict(), besides=("head.",))
         backbone.load_state_dict(weights)
-
-    def _backbone(self, inputs: Inputs) -> Any:
-        extras.require("vit", "ViTSmall")
-        from timm.models.vision_transformer import VisionTransformer
-
-        return VisionTransformer(
-            img_size=self.side,
-            patch_size=self.patch,
-            in_chans=inputs.shape[0],
-            num_classes=0,
-            embed_dim=self.dim,
-            depth=self.layers,
-            num_heads=self.heads,
-            weight_init="jax",  # its spread follows the width, so that narrow layers learn too
-        )
-
-    def _check(self) -> None:
-        for what, divisor in (("side", "patch"), ("dim", "heads")):
-            if getattr(self, what) % getattr(self, divisor):
-                raise FedbenchError(
-                    f"ViTSmall: {what} = {getattr(self, what)} must be a multiple of {divisor} = "
-                    f"{getattr(self, divisor)}"
-                )
 
 
 class _Xavier(nn.Linear):
@@ -116,43 +105,30 @@ class TinyViT(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged and normalised channels of the last stage (576)."""
         extras.require("vit", "TinyViT")
-        from timm.models.tiny_vit import Attention, ConvNorm
+        from timm.layers.norm import LayerNorm2d
+        from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 
         first, inputs = at_side("TinyViT", inputs, self.side)
-        whole = self._whole(inputs)
+        (per_head,) = scaled([32], self.width)
+        # The stem divides the side by 4, each later stage by 2, rounding up.
+        sides = [-(-min(inputs.shape[1:]) // (4 * 2**stage)) for stage in range(4)]
+        whole: Any = TinyVit(
+            in_chans=inputs.shape[0], num_classes=inputs.outputs,
+            embed_dims=tuple(heads * per_head for heads in _HEADS),
+            depths=tuple(scaled(_BLOCKS, self.depth)), num_heads=_HEADS,
+            window_sizes=tuple(map(min, _WINDOWS, sides)), drop_path_rate=self.drop_path,
+        )  # fmt: skip
         for layer in list(whole.modules()):
             if isinstance(layer, ConvNorm) and self.norm == "ln":
-                _normalise_channels(layer)
+                norm: Any = LayerNorm2d(layer.bn.num_features, eps=layer.bn.eps)
+                # with the same initial weights, which are 0 at a residual's end
+                norm.weight, norm.bias = layer.bn.weight, layer.bn.bias
+                layer.bn = norm
             if isinstance(layer, Attention):
                 layer.register_forward_hook(_forget)
         classifier = whole.head.fc
         whole.head.fc = nn.Identity()
         return BodyHead(nn.Sequential(first, whole), classifier)
-
-    def _whole(self, inputs: Inputs) -> Any:
-        from timm.models.tiny_vit import TinyVit
-
-        (per_head,) = scaled([32], self.width)
-        # The stem divides the side by 4, each later stage by 2, rounding up.
-        sides = [-(-min(inputs.shape[1:]) // (4 * 2**stage)) for stage in range(4)]
-        return TinyVit(
-            in_chans=inputs.shape[0],
-            num_classes=inputs.outputs,
-            embed_dims=tuple(heads * per_head for heads in _HEADS),
-            depths=tuple(scaled(_BLOCKS, self.depth)),
-            num_heads=_HEADS,
-            window_sizes=tuple(map(min, _WINDOWS, sides)),
-            drop_path_rate=self.drop_path,
-        )
-
-
-def _normalise_channels(unit: Any) -> None:
-    """Replace a batch norm by a layer norm with the same initial weights, 0 at a residual's end."""
-    from timm.layers.norm import LayerNorm2d
-
-    layer = LayerNorm2d(unit.bn.num_features, eps=unit.bn.eps)
-    layer.weight, layer.bias = unit.bn.weight, unit.bn.bias
-    unit.bn = layer
 
 
 def _forget(attention: Any, args: Any, out: Any) -> None:

@@ -1,1 +1,1 @@
-"""Probes, which measure something while a run trains; one per file."""
+"""Probes, which measure something while a run trains."""

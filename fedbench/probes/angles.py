@@ -10,11 +10,9 @@ from torch import Tensor
 
 from fedbench.core.ops import dot
 from fedbench.core.part import Part
-from fedbench.core.round import Round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.methods.feddpc import FedDPC
 
-_NO_VALUE = float("nan")
 _NEED_LAST = (
     *("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance"),
     *("residual_relative_variance", "scaled_relative_variance"),
@@ -90,10 +88,13 @@ class Angles(Probe):
 
     def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
         if "update" not in s.state:
-            return dict.fromkeys(_NEED_LAST, _NO_VALUE), []
+            return dict.fromkeys(_NEED_LAST, math.nan), []
         P = s.state["update"]
-        feddpc = rule(s.problem.task.parts)
-        freed, scaled = (v / s.r.lr for v in residuals(feddpc, deltas * s.r.lr, P, s.r))
+        feddpc, view = rule(s.problem.task.parts), replace(s.r, state={"P": P})
+        freed, scaled = (  # r_i and s_i r_i (m, d)
+            torch.stack([each.receive(delta, view) for delta in deltas * s.r.lr]) / s.r.lr
+            for each in (replace(feddpc, scaling="none"), feddpc)
+        )
         geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
         values = (
             statistics.mean(shape.angle for shape in geometries),
@@ -118,10 +119,10 @@ def _global(s: Scene) -> dict[str, float]:
     squares = torch.as_tensor(s.state.get("squares", 0) + square)
     lengths = torch.as_tensor(s.state.get("lengths", 0) + square.sqrt())
     s.state.update(update=update, total=total, squares=squares, lengths=lengths)
-    cosine, n = _NO_VALUE, s.r.round + 1
+    cosine, n = math.nan, s.r.round + 1
     if before is not None:
         cosine = float(dot(update, before) / (square * dot(before, before)).sqrt())
-    spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NO_VALUE
+    spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else math.nan
     return {
         "update_cosine": cosine,
         "update_variance": spread,
@@ -132,14 +133,6 @@ def _global(s: Scene) -> dict[str, float]:
 def rule(parts: tuple[Part, ...]) -> FedDPC:
     """The run's FedDPC; if the run does not project, FedDPC with its defaults."""
     return next((p for p in parts if isinstance(p, FedDPC) and p.projection), FedDPC())
-
-
-def residuals(feddpc: FedDPC, deltas: Tensor, P: Tensor, r: Round) -> tuple[Tensor, Tensor]:
-    """(r_i, s_i r_i), both (m, d), for updates (m, d) in model units."""
-    view = replace(r, state={"P": P})
-    unscaled = replace(feddpc, scaling="none")
-    freed = torch.stack([unscaled.receive(delta, view) for delta in deltas])
-    return freed, torch.stack([feddpc.receive(delta, view) for delta in deltas])
 
 
 def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometry:
@@ -153,7 +146,7 @@ def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometr
 
 def variance(vectors: Tensor) -> float:
     """Σ_i ‖v_i − v̄‖²/(n−1) of vectors (n, d); NaN for a single one."""
-    return float(vectors.double().var(0).sum()) if len(vectors) > 1 else float("nan")
+    return float(vectors.double().var(0).sum()) if len(vectors) > 1 else math.nan
 
 
 def relative_variance(vectors: Tensor) -> float:
@@ -163,4 +156,4 @@ def relative_variance(vectors: Tensor) -> float:
 
 def ratio(part: float, whole: float) -> float:
     """Part / whole; NaN where the whole is 0."""
-    return part / whole if whole else float("nan")
+    return part / whole if whole else math.nan

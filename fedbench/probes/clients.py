@@ -9,10 +9,10 @@ from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.core.part import overriding
 from fedbench.engine.local import ClientResult, RoundStart
+from fedbench.engine.local_round import local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.engine.turns import asked, prepare
-from fedbench.engine.workers import train_alone
 from fedbench.probes.scores import (
     accuracy_at,
     class_accuracy,
@@ -119,7 +119,7 @@ def _trained(s: Scene, client: int) -> ClientResult:
     prepared = prepare(s.problem, s.r, client, messages, s.stored(client))
     for i in overriding(s.problem.task.parts, "ask"):
         asked(s.problem, prepared, i)
-    return train_alone(s.problem.task, RoundStart(s.global_model, s.r.lr), prepared)
+    return local_round(s.problem.task, RoundStart(s.global_model, s.r.lr), prepared)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Locals(Probe):
             "Accuracy of a client's model, mean over the round's clients",
             "fraction",
             "higher",
-        ),
+        )
     }
 
     def require(self, problem: Problem) -> None:

@@ -1,4 +1,4 @@
-"""How much the gradients of the clients' losses differ (ASD paper, section 3.3 and equation 13).
+"""How much the gradients of the clients' losses differ (ASD paper, section 3.3; FedProx's figures).
 
 G_d = (1/K Σ_k ‖∇f_k‖²) / ‖1/K Σ_k ∇f_k‖² ≥ 1 at given weights, f_k = L_k + λ R_k. L_k is client k's
 mean base loss, R_k ASD's term over all of its data. ∇f_k is linear in λ, so that ∇L_k and ∇R_k of
@@ -125,9 +125,9 @@ class Dissimilarity(Probe):
         """Measure every model and λ at the last round."""
         if not s.last:
             return Sight({}, [])
-        models = {"mean": _mean(s)} | {
-            f"client {i}": model for i, model in zip(s.r.clients, s.local, strict=True)
-        }
+        mean = weighted_mean([model.w for model in s.local], s.r.p)  # with the run's base weights
+        models = {"mean": Model(mean, mix_buffers([model.buffers for model in s.local], s.r.p))}
+        models |= {f"client {i}": model for i, model in zip(s.r.clients, s.local, strict=True)}
         chosen = list(models.items())[: self.clients + 1]
         measured = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
         part = regulariser(s.problem)
@@ -138,8 +138,9 @@ class Dissimilarity(Probe):
             whose["_base"] = ("normalised", 0.0)
         columns: dict[str, float] = {}
         for suffix, (weights, at) in whose.items():
-            mean, *local = (scaled[weights].at(at) for scaled in measured.values())
-            columns[f"dissimilarity{suffix}"] = mean
+            columns[f"dissimilarity{suffix}"], *local = (
+                scaled[weights].at(at) for scaled in measured.values()
+            )
             columns[f"dissimilarity_local{suffix}"] = statistics.mean(local)
         return Sight(columns, list(self._rows(measured, lam)))
 
@@ -150,12 +151,6 @@ class Dissimilarity(Probe):
                 for lam in sorted({0.0} if weights == "none" else {*self.lams, run_lam}):
                     about: Cells = {"lam": float(lam), "weights": weights, "model": name}
                     yield about | {"models": kind, "dissimilarity": clients.at(lam)}
-
-
-def _mean(s: Scene) -> Model:
-    """The mean of the cohort's models, with the run's base weights."""
-    statistics_ = [model.buffers for model in s.local]
-    return Model(weighted_mean([m.w for m in s.local], s.r.p), mix_buffers(statistics_, s.r.p))
 
 
 def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Clients]:
@@ -184,10 +179,14 @@ def slopes(problem: Problem, client: int, model: Model, global_model: Model) -> 
     loss, term = torch.zeros_like(model.w).double(), torch.zeros_like(model.w).double()
     total = 0.0
     for piece in torch.split(rows, _CHUNK):
-        w = model.w.detach().requires_grad_()
+        w, x, y = model.w.detach().requires_grad_(), task.prepare(task.x[piece]), task.y[piece]
         with torch.enable_grad():
-            b = _batch(problem, piece, Model(w, model.buffers), global_model)
-            mean = task.loss(b.logits, b.y).sum() / len(rows)
+            z, features = task.net.eval(Model(w, model.buffers), x)
+            b = Batch(
+                x=x, y=y, logits=z, features=features, w=w, net=task.net,
+                global_model=global_model, criterion=task.loss,
+            )  # fmt: skip
+            mean = task.loss(z, y).sum() / len(rows)
             loss += torch.autograd.grad(mean, w, retain_graph=part is not None)[0]
             if part:
                 value, size = _term(problem, part, b, client)
@@ -196,30 +195,14 @@ def slopes(problem: Problem, client: int, model: Model, global_model: Model) -> 
     return Slopes(loss, term, total, len(rows))
 
 
-def _batch(problem: Problem, rows: Tensor, model: Model, global_model: Model) -> Batch:
-    net, x, y = problem.task.net, problem.task.prepare(problem.task.x[rows]), problem.task.y[rows]
-    z, features = net.eval(model, x)
-    return Batch(
-        x=x, y=y, logits=z, features=features, w=model.w, net=net, global_model=global_model,
-        criterion=problem.task.loss,
-    )  # fmt: skip
-
-
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
     """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch, made of ASD's loss, in which Σ_j α_j = 1."""
     fed = problem.fed
     n, labels = fed.n[client], fed.labels[client]
     turn = Turn(
-        fed=fed,
-        w=b.global_model.w,
-        buffers=b.global_model.buffers,
-        lr=fed.lr,
-        H=1,
-        n=n,
-        labels=labels,
-        weight_decay=0.0,
-        round=0,
-    )
+        fed=fed, w=b.global_model.w, buffers=b.global_model.buffers, lr=fed.lr, H=1, n=n,
+        labels=labels, weight_decay=0.0, round=0,
+    )  # fmt: skip
     mean = replace(part, lam=1.0).loss(b.logits.new_zeros(()), b, turn)
     size = part.log_alpha(b.ref[0], labels[b.y] / n).exp().sum()
     return size * mean, float(size)
@@ -228,3 +211,41 @@ def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, f
 def _square(a: Tensor, b: Tensor) -> Tensor:
     """Coefficients of ‖a + λ b‖² in λ⁰, λ¹, λ² (3,)."""
     return torch.stack([dot(a, a), 2 * dot(a, b), dot(b, b)]).cpu()
+
+
+@dataclass(frozen=True)
+class Objective(Probe):
+    """The global objective, and the variance of the clients' gradients, at the scored model.
+
+    Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020, Figs. 1 and 2, after
+    the released code: f = Σ_k (n_k/n) F_k, where F_k is the mean base loss of client k's samples in
+    evaluation mode, and 1/K Σ_k ‖∇F_k − ∇f‖² over all K clients.
+
+    Columns: objective, f; gradient_variance. Cost of an evaluation: a pass forward and backward
+    through all training data.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "objective": ("Loss on all training data", "", "lower"),
+        "gradient_variance": ("Variance of the clients' gradients", "", "lower"),
+    }
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """Both, from one pass: Σ_k ‖∇F_k − ∇f‖² is Σ_k ‖∇F_k‖² − 2 ⟨Σ_k ∇F_k, ∇f⟩ + K ‖∇f‖²."""
+        fed, task, model, f, squares = s.problem.fed, s.problem.task, s.scored, 0.0, 0.0
+        of_f = torch.zeros_like(model.w).double()  # ∇f
+        plain = torch.zeros_like(of_f)  # Σ_k ∇F_k
+        shares = (fed.n.double() / fed.n.sum()).tolist()  # n_k/n
+        for rows, share in zip(s.problem.rows, shares, strict=True):
+            loss, gradient = 0.0, torch.zeros_like(of_f)  # F_k and ∇F_k
+            for piece in torch.split(rows.to(s.problem.device), _CHUNK):
+                w = model.w.detach().requires_grad_()
+                with torch.enable_grad():
+                    z, _ = task.net.eval(Model(w, model.buffers), task.prepare(task.x[piece]))
+                    part = task.loss(z, task.y[piece]).sum() / len(rows)
+                    gradient += torch.autograd.grad(part, w)[0]
+                loss += float(part.detach())
+            f, of_f = f + share * loss, of_f + share * gradient
+            squares, plain = squares + float(dot(gradient, gradient)), plain + gradient
+        total = squares - 2 * float(dot(plain, of_f)) + fed.K * float(dot(of_f, of_f))
+        return {"objective": f, "gradient_variance": total / fed.K}

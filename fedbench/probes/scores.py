@@ -1,8 +1,13 @@
-"""Test accuracy of given models: their mean, per class, and as each client would see it."""
+"""Scores on the test set: accuracies of given models, and the probes of other scores.
+
+The accuracies are the mean, per class, and as each client would see them.
+"""
 
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -10,9 +15,8 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
-from fedbench.engine.probe import Probe, require_classes
-from fedbench.engine.problem import Problem
-from fedbench.engine.scoring import predictions
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.problem import Problem, predictions
 
 
 def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:
@@ -80,3 +84,107 @@ def worst_tenth(accuracies: Tensor) -> Tensor:
     """The mean of the lowest tenth, of at least one; NaN is left out."""
     sound = accuracies[~accuracies.isnan()].sort().values
     return sound[: math.ceil(len(sound) / 10)].mean()
+
+
+@dataclass(frozen=True)
+class Binary(Probe):
+    """AUC, precision and recall of the scored model on a test set of two classes.
+
+    Class 1 is the positive one, the second of a file's labels in sorted order. Columns, at every
+    evaluated round: auc, the probability that a positive sample has a larger output z_1 − z_0 than
+    a negative one, ties counting half (NaN if an output is not finite, or a class has no sample);
+    precision_score, the share of positives among what is called positive (0 if nothing is);
+    recall_score, the share of positives that are called so; specificity, the same of negatives.
+    Table, at the last round: label, predicted, count. Cost: a pass through the test set.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "auc": ("AUC", "fraction", "higher"),
+        "precision_score": ("Precision", "fraction", "higher"),
+        "recall_score": ("Recall", "fraction", "higher"),
+        "specificity": ("Specificity", "fraction", "higher"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "label": ("Class", "", ""),
+        "predicted": ("Predicted class", "", ""),
+        "count": ("Test samples", "", ""),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` unless the data have two classes."""
+        if problem.fed.classes != 2:
+            raise FedbenchError(
+                f"watch: binary needs two classes, but data set '{problem.data.name}' has "
+                f"{problem.fed.classes or 'no classes'}"
+            )
+
+    def see(self, s: Scene) -> Sight:
+        """Measure the scored model in evaluated rounds."""
+        if not s.evaluated:
+            return Sight({}, [])
+        scorer = s.problem.scorers[""]
+        z = scorer.logits(s.scored).double()
+        held = confusion(scorer.y, predictions(z))
+        (tn, fp), (fn, tp) = held.tolist()
+        columns = {
+            "auc": area(z[:, 1] - z[:, 0], scorer.y == 1),
+            "precision_score": tp / max(1, tp + fp),
+            "recall_score": tp / max(1, tp + fn),
+            "specificity": tn / max(1, tn + fp),
+        }
+        rows: list[Cells] = [
+            {"label": i, "predicted": j, "count": int(held[i, j])} for i in (0, 1) for j in (0, 1)
+        ]
+        return Sight(columns, rows if s.last else [])
+
+
+def confusion(y: Tensor, predicted: Tensor) -> Tensor:
+    """How many samples of class i are called j (2, 2); one of which nothing is called is wrong."""
+    called = torch.where(predicted < 2, predicted, 1 - y)
+    return torch.bincount(2 * y + called, minlength=4).view(2, 2)
+
+
+def area(score: Tensor, positive: Tensor) -> float:
+    """The area under the ROC curve: (Σ ranks of positives − P (P+1)/2)/(P N), with mean ranks."""
+    P, N = int(positive.sum()), int((~positive).sum())
+    if not P or not N or not score.isfinite().all():
+        return float("nan")
+    _, place, count = torch.unique(score, return_inverse=True, return_counts=True)
+    last = count.cumsum(0)
+    ranks = (last - (count.double() - 1) / 2)[place]
+    return float((ranks[positive].sum() - P * (P + 1) / 2) / (P * N))
+
+
+@dataclass(frozen=True)
+class Regression(Probe):
+    """MSE, MAE and R² of the scored model on the test set of data whose labels are numbers.
+
+    Columns, at every evaluated round: mse, the mean of (z − y)², in squared units of the labels;
+    mae, the mean of |z − y|; r2 = 1 − mse / variance of the test labels, which is 0 for a model
+    that always gives their mean. The history's `loss` is half of mse. Cost: a pass through the test
+    set.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "mse": ("Mean squared error", "", "lower"),
+        "mae": ("Mean absolute error", "", "lower"),
+        "r2": ("R²", "", "higher"),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have classes."""
+        if problem.fed.classes:
+            raise FedbenchError(
+                f"watch: regression needs numbers for labels, but data set '{problem.data.name}' "
+                "has classes"
+            )
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """The scores of the model whose loss is the run's."""
+        scorer = s.problem.scorers[""]
+        y = scorer.y.double()
+        error = scorer.logits(s.scored).double().squeeze(-1) - y
+        mse = float((error**2).mean())
+        spread = float(y.var(correction=0))
+        r2 = 1 - mse / spread if spread else float("nan")
+        return {"mse": mse, "mae": float(error.abs().mean()), "r2": r2}

@@ -155,26 +155,21 @@ def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
     """
     v = torch.randn_like(model.w)
     model = Model(model.w + 0.01 * torch.randn_like(v), model.buffers)
+    net, x, y = Net(usual_pooling(task.net.module())), task.prepare(task.x[rows]), task.y[rows]
+
+    def loss(w: Tensor) -> Tensor:
+        return task.loss(net.eval(Model(w, model.buffers), x)[0], y).mean()
+
     remedy = "leave the probe out, or write that layer in plain arithmetic"
     with failing("PyTorch cannot differentiate it twice", remedy), twice_differentiable():
-        product, wanted = hessian(task, model, rows) @ v, _by_backward(task, model, rows, v)
+        product = hessian(task, model, rows) @ v
+        wanted: Tensor = grad(lambda w: grad(loss)(w) @ v)(model.w)
     apart = float((product - wanted).norm() / wanted.norm())
     if apart > _APART:
         raise FedbenchError(
             f"PyTorch's two ways to differentiate it twice are {apart:.1%} apart, so a layer draws "
             f"random numbers or has a wrong derivative; {remedy}"
         )
-
-
-def _by_backward(task: LocalTask, model: Model, rows: Tensor, v: Tensor) -> Tensor:
-    """The product of the Hessian and v (d,) as the gradient of ∇f · v."""
-    net, x, y = Net(usual_pooling(task.net.module())), task.prepare(task.x[rows]), task.y[rows]
-
-    def loss(w: Tensor) -> Tensor:
-        return task.loss(net.eval(Model(w, model.buffers), x)[0], y).mean()
-
-    product: Tensor = grad(lambda w: grad(loss)(w) @ v)(model.w)
-    return product
 
 
 def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:

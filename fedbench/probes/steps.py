@@ -1,7 +1,8 @@
 """How clients' gradients drift apart over their local steps (RMFL paper, Figs. 3 to 5)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -16,17 +17,11 @@ from fedbench.core.flat import Model
 from fedbench.core.rng import seeded
 from fedbench.core.round import Round
 from fedbench.core.spill import Spill
-from fedbench.engine.local import (
-    ClientResult,
-    Differentiate,
-    Outputs,
-    RoundStart,
-    by_autograd,
-)
-from fedbench.engine.local_round import local_round
+from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
+from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import PreparedClient, dropout, full_gradient, snapshot
+from fedbench.engine.turns import full_gradient, snapshot
 
 MEASURES = ("cosine", "projection", "spread", "bias")
 _MOMENTUM = ("momentum_cosine", "momentum_projection")
@@ -210,29 +205,17 @@ def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Ite
     start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in snapshot(clients):
         gradients: list[Tensor] = []
-        with torch.no_grad(), dropout(problem.task, client):
-            reply = local_round(
-                problem.task, start, client.turns, client.batches, r.buffers, _recording(gradients)
+        reply = local_round(problem.task, start, client, partial(_recording, gradients))
+        times, left = divmod(len(gradients), len(client.rows))
+        if left:
+            raise FedbenchError(
+                f"replay: {len(gradients)} gradients in {len(client.rows)} steps; a part of this "
+                "method does not differentiate the same number of times in each step"
             )
-        yield Replayed(reply, torch.stack(_first(gradients, len(client.batches.rows))))
+        yield Replayed(reply, torch.stack(gradients[::times]))
 
 
-def _recording(gradients: list[Tensor]) -> Differentiate:
-    def differentiate(
-        objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
-    ) -> tuple[Tensor, Outputs]:
-        gradient, outputs = by_autograd(objective, w)
-        gradients.append(gradient)
-        return gradient, outputs
-
-    return differentiate
-
-
-def _first(gradients: list[Tensor], steps: int) -> list[Tensor]:
-    """The first gradient of each step, where every step has equally many."""
-    if len(gradients) % steps:
-        raise FedbenchError(
-            f"replay: {len(gradients)} gradients in {steps} steps; a part of this method does not "
-            "differentiate the same number of times in each step"
-        )
-    return gradients[:: len(gradients) // steps]
+def _recording(gradients: list[Tensor], objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
+    gradient, outputs = by_autograd(objective, w)
+    gradients.append(gradient)
+    return gradient, outputs

@@ -6,16 +6,16 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec
-from fedbench.engine import clock
+from fedbench.engine import machine
 from fedbench.engine.assemble import assemble
-from fedbench.engine.clock import Clock
+from fedbench.engine.machine import Clock
 from fedbench.engine.training import Training
 from tests.methods.protocol import METHODS, declared
 
 
 def test_seconds_of_phases_add_up(monkeypatch):
     times = iter([10.0, 12.0, 20.0, 25.0, 30.0, 31.0])
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(machine.time, "perf_counter", lambda: next(times))
     found, seconds = Clock(torch.device("cpu")), {"train": 0.5, "server": 0.0}
     for phase in ("train", "server", "train"):
         with found.phase(phase):

@@ -1,10 +1,12 @@
 """Batches are the same whether they are made one by one or several at once."""
 
+from functools import partial
+
 import torch
 
 from fedbench import RunSpec, run
-from fedbench.engine import batches
-from fedbench.engine.batches import Feed
+from fedbench.engine import local_round
+from fedbench.engine.local_round import feed
 from tests.few import few_digits
 
 ROWS = [torch.tensor(batch) for batch in ([4, 0, 2], [1, 3, 5], [6, 7])]
@@ -19,8 +21,7 @@ def fed(views, **options):
         made.append(len(rows))
         return (100 * rows + (0 if view is None else view[:, 0])), rows % 2
 
-    batches = Feed(make, ROWS, views, **options)
-    return [batches.batch() for _ in ROWS], made
+    return list(feed(make, ROWS, views, **options)), made
 
 
 def test_one_by_one_on_a_cpu():
@@ -51,5 +52,5 @@ def test_a_run_has_the_same_bits(monkeypatch):
         dataset="digits", model="mlp", clients=4, rounds=2, batch=16, augment={"crop": 1}
     )  # fmt: skip
     one_by_one = run(spec, data=few_digits()).weights
-    monkeypatch.setattr(batches, "_together", lambda rows: 3)
+    monkeypatch.setattr(local_round, "feed", partial(feed, together=3))
     assert torch.equal(run(spec, data=few_digits()).weights, one_by_one)

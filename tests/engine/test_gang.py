@@ -13,7 +13,7 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat import Net
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.assemble import assemble
-from fedbench.engine.groups import at_once, grouped, in_step, stacked_net
+from fedbench.engine.workers import at_once, grouped, in_step, stacked_net
 
 CPU = Machine(device="cpu", workers=1)
 LENET = {"model": {"lenet5": {"padding": 2}}}

@@ -11,8 +11,8 @@ import torch
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine import training
-from fedbench.engine.checkpoint import save_checkpoint
 from fedbench.engine.probe import Probe, Scene
+from fedbench.engine.progress import save_checkpoint
 from fedbench.methods.scaffold import Scaffold
 from fedbench.sampling.sampler import Sampler
 

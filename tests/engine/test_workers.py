@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.engine.threads import Threads
+from fedbench.engine.local import Threads
 
 SMALL = {"clients": 12, "participation": 0.5, "rounds": 3, "lr": 0.1, "batch": 16}
 CASES = {

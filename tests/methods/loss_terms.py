@@ -10,7 +10,7 @@ from fedbench import Dataset
 from fedbench.core.flat import Model
 from fedbench.core.round import Batch
 from fedbench.data.shares import hold_out
-from fedbench.engine.scoring import cross_entropy
+from fedbench.engine.problem import cross_entropy
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 

@@ -15,8 +15,7 @@ from fedbench.base import registry
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH
 from fedbench.data.shares import hold_out
-from fedbench.engine.assemble import assemble
-from fedbench.engine.build import check_choices
+from fedbench.engine.assemble import assemble, check_choices
 from fedbench.engine.training import Training
 from fedbench.methods.fedadam import FedAdam
 from fedbench.methods.fedadc import FedADC

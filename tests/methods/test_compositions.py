@@ -4,7 +4,7 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.core.conflicts import refuse_conflicts
-from fedbench.engine.build import build_parts
+from fedbench.engine.assemble import build_parts
 from fedbench.spec.compositions import compositions
 from tests.few import few_digits
 from tests.methods.protocol import declared

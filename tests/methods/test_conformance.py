@@ -18,8 +18,7 @@ from fedbench.base import registry
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
-from fedbench.engine.assemble import assemble
-from fedbench.engine.build import build_parts
+from fedbench.engine.assemble import assemble, build_parts
 from fedbench.engine.local import RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.progress import Progress
@@ -27,7 +26,6 @@ from fedbench.engine.record import Result
 from fedbench.engine.server import copies_for_parts, open_round
 from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
-from fedbench.engine.workers import train_alone
 from fedbench.models.architecture import BodyHead
 from fedbench.store import RunFolder
 from tests.few import few_digits
@@ -309,8 +307,8 @@ def test_declared_passes_are_what_was_counted(case, monkeypatch):
     cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
     exchange(problem, copies, cohort)
     for client in cohort:
-        train_alone(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), client)
-    samples = sum(len(rows) for client in cohort for rows in client.batches.rows)
+        local_round(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), client)
+    samples = sum(len(rows) for client in cohort for rows in client.rows)
     for way in {"forward", "backward"} - declared(next(iter(case)), "UNCOUNTED").keys():
         assert passed[way] / samples == pytest.approx(1 + getattr(cost, way)), way
 
@@ -354,7 +352,7 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
         cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
         exchange(problem, copies, cohort)
         replies.append(
-            train_alone(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[0])
+            local_round(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[0])
         )
     assert torch.equal(replies[0].delta(r.w), replies[1].delta(r.w))
     same_states(replies[0].upload, replies[1].upload, rtol=0, atol=0)
@@ -429,9 +427,9 @@ def plain_means():
     """Each client's running mean of the first batch norm after one plain step, and the round."""
     problem = shared(normed=True, **BATCH_NORM, steps=1)
     r = open_round(problem, problem.fed.start, 0)
-    feeds = [prepare(problem, r, i, [], []).batches for i in r.clients]
+    clients = [prepare(problem, r, i, [], []) for i in r.clients]
     start = RoundStart(Model(r.w, r.buffers), r.lr)
-    replies = [local_round(problem.task, start, [], feed, r.buffers) for feed in feeds]
+    replies = [local_round(problem.task, start, client) for client in clients]
     return [first_norm(reply.buffers, "running_mean") for reply in replies], r
 
 

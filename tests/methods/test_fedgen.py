@@ -316,10 +316,9 @@ def alone(spec, w, t, i):
     from fedbench.engine.turns import prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu", workers=1), None)
-    feed = prepare(problem, open_round(problem, problem.fed.start, t), i, [], []).batches
+    client = prepare(problem, open_round(problem, problem.fed.start, t), i, [], [])
     global_model = problem.fed.start._replace(w=w)
-    with torch.no_grad():
-        return local_round(problem.task, RoundStart(global_model, spec.lr), [], feed, {}).w
+    return local_round(problem.task, RoundStart(global_model, spec.lr), client).w
 
 
 def test_the_generator_learns_what_the_classifiers_know():

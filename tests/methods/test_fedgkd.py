@@ -9,7 +9,7 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
-from fedbench.engine.build import build_parts
+from fedbench.engine.assemble import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from fedbench.spec.compositions import compositions

@@ -11,8 +11,7 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
-from fedbench.probes.embedding import Embedding, plane, silhouette
-from fedbench.probes.regions import mesh, predictions
+from fedbench.probes.plane import Embedding, mesh, plane, predictions, silhouette
 from fedbench.probes.scores import class_accuracy
 from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of

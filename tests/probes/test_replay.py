@@ -28,7 +28,7 @@ class Again(Probe):
             for c, reply, again in zip(s.clients, s.replies, replies, strict=True):
                 assert torch.equal(reply.w, again.reply.w)
                 assert torch.equal(reply.delta(s.r.w), again.reply.delta(s.r.w))
-                assert len(again.gradients) == len(c.batches.rows)
+                assert len(again.gradients) == len(c.rows)
         return []
 
 

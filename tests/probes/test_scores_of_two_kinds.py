@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.probes.binary import area, confusion
+from fedbench.probes.scores import area, confusion
 
 CPU = Machine(device="cpu", workers=1)
 pairs = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40)

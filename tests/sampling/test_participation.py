@@ -9,8 +9,7 @@ import torch
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import seeds
-from fedbench.engine.assemble import assemble
-from fedbench.engine.build import check_choices
+from fedbench.engine.assemble import assemble, check_choices
 from fedbench.engine.server import open_round
 from fedbench.engine.training import Training
 from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional
@@ -121,8 +120,8 @@ def test_a_run_gives_the_losses_of_the_last_turns_and_counts_them_as_traffic():
     assert set(seen) == {0, 1, 2, 3}
     assert {*cohorts[0], *cohorts[1]} == {0, 1, 2, 3}  # nobody is left out in the first rounds
     d = made.fed.d
-    assert training.progress.traffic.up == 6 * 2 * (d + 1)
-    assert training.progress.traffic.down == 6 * 2 * d
+    assert training.progress.traffic["up"] == 6 * 2 * (d + 1)
+    assert training.progress.traffic["down"] == 6 * 2 * d
 
 
 def test_losses_outlive_a_stop(tmp_path):

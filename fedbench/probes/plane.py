@@ -1,14 +1,13 @@
-"""Maps of test features in the plane (FedGKD paper, Fig. 2)."""
+"""Maps in the plane: of test features, and of what models predict there (FedGKD, Figs. 2 and 5)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import torch
+from annotated_types import Ge
 from numpy.typing import NDArray
-from sklearn.manifold import TSNE
-from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from fedbench.base import seeds
@@ -16,16 +15,11 @@ from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.rng import torch_generator
-from fedbench.engine.probe import Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.probes.scores import mean_accuracy
 
-
-class Seen(NamedTuple):
-    """A model's outputs for N samples: features (N, f) and predicted classes (N,)."""
-
-    features: NDArray[np.float64]
-    predicted: NDArray[np.int64]
+_PIECE = 10_000  # points of the plane per pass
 
 
 @dataclass(frozen=True)
@@ -86,11 +80,11 @@ class Embedding(Probe):
         rows, _ = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort()
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
         models = {"global": s.scored, "local": s.local[0]}
-        outputs = {name: seen(s.problem, model, rows) for name, model in models.items()}
+        outputs = {name: _seen(s.problem, model, rows) for name, model in models.items()}
         columns = {
             "local_accuracy": mean_accuracy(s.problem, s.local),
-            "silhouette": silhouette(outputs["global"].features, labels),
-            "silhouette_local": silhouette(outputs["local"].features, labels),
+            "silhouette": silhouette(outputs["global"][0], labels),
+            "silhouette_local": silhouette(outputs["local"][0], labels),
         }
         maps = []
         for name, (features, predicted) in outputs.items():
@@ -102,14 +96,18 @@ class Embedding(Probe):
         return Sight(columns, found)
 
 
-def seen(problem: Problem, model: Model, rows: Tensor) -> Seen:
-    """A model's features and predictions for these rows of the test set."""
+def _seen(
+    problem: Problem, model: Model, rows: Tensor
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """A model's features (N, f) and predicted classes (N,) for these rows of the test set."""
     logits, features = problem.task.outputs(model, problem.scorers[""].x[rows.to(problem.device)])
-    return Seen(features.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu().numpy())
+    return features.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu().numpy()
 
 
 def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArray[np.float64]:
     """t-SNE (N, 2), started from principal components; perplexity is cut to (N − 1)/3."""
+    from sklearn.manifold import TSNE  # only here, as it takes a second
+
     perplexity = min(perplexity, (len(features) - 1) / 3)
     map_ = TSNE(2, perplexity=perplexity, init="pca", random_state=seed % 2**32, n_jobs=1)
     points: NDArray[np.float64] = map_.fit_transform(features)
@@ -118,6 +116,75 @@ def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArra
 
 def silhouette(features: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """Mean silhouette of features by label, −1…1; NaN if all labels are equal or all differ."""
+    from sklearn.metrics import silhouette_score
+
     if not 1 < len(np.unique(labels)) < len(labels):
         return float("nan")
     return float(silhouette_score(features, labels))
+
+
+@dataclass(frozen=True)
+class Regions(Probe):
+    """Predictions of the cohort's models and the scored model in the plane, at the last round.
+
+    FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global' for the
+    scored model), kind ('grid', or 'point' for a client's training sample), x1, x2, predicted,
+    label (−1 on the grid). Cost: grid² samples forward per model.
+    """
+
+    TABLE: ClassVar[Columns] = {
+        "model": ("Model", "", ""),
+        "kind": ("Grid or sample", "", ""),
+        "x1": ("First coordinate", "", ""),
+        "x2": ("Second coordinate", "", ""),
+        "predicted": ("Predicted class", "", ""),
+        "label": ("Class", "", ""),
+    }
+
+    grid: Annotated[int, Ge(2)] = 100  # points per side
+    reach: Positive = 4.0  # the grid covers (−reach, reach)²
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` without classes, or if samples are not two numbers."""
+        require_classes(self, problem)
+        if problem.data.shape != (2,) or problem.data.vocabulary:
+            raise FedbenchError(
+                "watch: regions draws a plane, but samples of data set "
+                f"'{problem.data.name}' have shape {problem.data.shape}, not (2,)"
+            )
+
+    def table(self, s: Scene) -> list[Cells]:
+        """Return predictions on the grid for each model, and at each client's samples."""
+        if not s.last:
+            return []
+        rows: list[Cells] = []
+        for i, model in zip(s.r.clients, s.local, strict=True):
+            rows += self._plane(s, f"client {i}", model)
+            samples = s.problem.rows[i].to(s.problem.device)
+            x, y = s.problem.task.x[samples], s.problem.task.y[samples]
+            predicted = predictions(s.problem, model, x)
+            rows += painted(f"client {i}", "point", x, (predicted, y))
+        return rows + self._plane(s, "global", s.scored)
+
+    def _plane(self, s: Scene, name: str, model: Model) -> list[Cells]:
+        points = mesh(self.grid, self.reach)
+        predicted = predictions(s.problem, model, points)
+        return painted(name, "grid", points, (predicted, torch.full_like(predicted, -1)))
+
+
+def mesh(grid: int, reach: float) -> Tensor:
+    """Points (grid², 2) of a grid over [−reach, reach]², ordered by x1, then by x2."""
+    axis = torch.linspace(-reach, reach, grid, dtype=torch.float64)
+    return torch.cartesian_prod(axis, axis)
+
+
+def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
+    """The class that a model predicts for each sample (N,)."""
+    return problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
+
+
+def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
+    """One row per point for the model `name`; `classes`: the points' (predicted, label)."""
+    names = ("x1", "x2", "predicted", "label")
+    columns = zip(*points.T.tolist(), *(each.tolist() for each in classes), strict=True)
+    return [{"model": name, "kind": kind, **dict(zip(names, x, strict=True))} for x in columns]

@@ -1,0 +1,189 @@
+"""Trains several clients side by side, so that each operation of the network serves them all.
+
+Of a small network whose steps no part sees, they train in step. Of others, each client's local
+round runs as a coroutine, untouched, until it needs the network; there it waits. When all of them
+wait, those that wait for the same kind of answer are answered together.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+from greenlet import getcurrent, greenlet
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fedbench.core.flat import Buffers, Model, Net
+from fedbench.core.stacked import StackedNet
+from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
+from fedbench.engine.local_round import (
+    Objective,
+    Outputs,
+    StepsInPlace,
+    begun,
+    finished,
+    local_round,
+)
+
+Kind = Literal["eval", "train", "gradient"]
+_ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
+
+
+def train_together(
+    task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
+) -> list[ClientResult]:
+    """Train these clients side by side in the calling thread; `stacked` is the task's network."""
+    shared = SharedNet(task.net, stacked)
+    own = replace(task, net=shared)
+
+    def job(client: PreparedClient) -> ClientResult:
+        return local_round(own, start, client, shared.differentiate)
+
+    with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
+        return shared.together(job, clients)
+
+
+class SharedNet(Net):
+    """A network of which each of several clients may think that it is the only user."""
+
+    def __init__(self, net: Net, stacked: StackedNet) -> None:
+        vars(self).update(vars(net))
+        self._alone, self._stacked = net, stacked
+        self._hub = getcurrent()
+
+    def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Net.train`."""
+        answer: tuple[Tensor, Tensor] = self._ask("train", w, buffers, x)
+        return answer
+
+    def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Net.eval`."""
+        answer: tuple[Tensor, Tensor] = self._ask("eval", model, x)
+        return answer
+
+    def differentiate(self, objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
+        """The objective's gradient at w, in one backward pass for all that wait for theirs."""
+        w = w.detach().requires_grad_()
+        with torch.enable_grad():
+            value, outputs = objective(w)
+        return self._ask("gradient", value, w), outputs
+
+    def together(
+        self, job: Callable[[PreparedClient], ClientResult], clients: Sequence[PreparedClient]
+    ) -> list[ClientResult]:
+        """What `job` returns for each of the clients; all of these calls run side by side.
+
+        Each says (the kind of answer that it waits for, about what), and at last what it returns.
+        """
+        running = [greenlet(job) for _ in clients]
+        try:
+            said = [one.switch(client) for one, client in zip(running, clients, strict=True)]
+            while waiting := [i for i, one in enumerate(running) if not one.dead]:
+                kind = next(k for k in _ORDER if any(said[i][0] == k for i in waiting))
+                asked = [i for i in waiting if said[i][0] == kind]
+                answer = {"train": self._train, "eval": self._eval, "gradient": _gradients}[kind]
+                for i, reply in zip(asked, answer([said[i][1] for i in asked]), strict=True):
+                    said[i] = running[i].switch(reply)
+        finally:
+            for one in running:  # left alone it would end later, in the code of another run
+                if one:
+                    one.throw()
+        return said
+
+    def _ask(self, kind: Kind, *about: Any) -> Any:
+        mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile
+        answer = self._hub.switch((kind, about))
+        torch.set_grad_enabled(mode)
+        return answer
+
+    def _train(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
+        """Batch norm would count the zeros that fill up short batches, so these go one by one."""
+        unequal = len({len(x) for _, _, x in asked}) > 1
+        with torch.enable_grad():
+            if len(asked) == 1 or (unequal and self.has_batch_norm):
+                return [self._alone.train(*question) for question in asked]
+            ws, buffers, xs = zip(*asked, strict=True)
+            return self._stacked.train(ws, buffers, xs)
+
+    def _eval(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
+        models, xs = zip(*asked, strict=True)
+        with torch.no_grad():
+            if len({tuple(map(id, (m.w, *m.buffers.values()))) for m in models}) > 1:
+                return self._stacked.eval(models, xs)
+            sizes = [len(x) for x in xs]
+            z, features = self._alone.eval(models[0], torch.cat(xs))
+        return list(zip(torch.split(z, sizes), torch.split(features, sizes), strict=True))
+
+
+def _gradients(asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[Tensor]:
+    """Copies, since a view would keep the gradients of all clients in memory."""
+    values, ws = zip(*asked, strict=True)
+    return [g.clone() for g in torch.autograd.grad(values, ws)]
+
+
+def train_in_step(
+    task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
+) -> list[ClientResult]:
+    """Train these clients, those with most steps first; `stacked` is the task's network."""
+    with torch.no_grad():
+        w = torch.stack([begun(task, start, client.turns) for client in clients])
+        steps = _StepsOfSeveral(task, start.lr, stacked, w, {})
+        total = w.new_zeros(len(clients))
+        for k, batch in enumerate(_batches(task, clients, w.dtype)):
+            active = len(batch[2])
+            steps.keep(active)
+            total[:active] += steps.make(k, batch)
+        return [
+            finished(task, start, client.turns, own.clone(), {}, loss / len(client.rows))
+            for client, own, loss in zip(clients, steps.w, total, strict=True)
+        ]
+
+
+class _StepsOfSeveral(StepsInPlace):
+    """The steps of several clients: w is (m, d), and so is each layer's first dimension m."""
+
+    def keep(self, active: int) -> None:
+        """Go on with the first `active` clients alone."""
+        if active == len(self._layers[0]):
+            return
+        self._layers = self._net.place(self.w[:active], {})
+        self._memory = [{name: v[:active] for name, v in each.items()} for each in self._memory]
+
+    def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """Each sample's loss (m, B), and its share in its client's mean."""
+        x, y, shares = samples
+        z = self._net.train_placed(x)
+        return self._task.loss(z.flatten(0, 1), y).view(shares.shape), shares
+
+    def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
+        """Each client's mean loss (m,)."""
+        return (losses * shares).sum(1)
+
+
+def _batches(
+    task: LocalTask, clients: Sequence[PreparedClient], dtype: torch.dtype
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Per step: inputs (m, B, …), labels (m·B,) and each sample's share in its client's mean.
+
+    Short batches are filled up with sample 0, which has no share.
+    """
+    sizes = [[len(rows) for rows in client.rows] for client in clients]
+    rows = _padded([client.rows for client in clients])
+    seen = [client.views for client in clients if client.views]
+    views = _padded(seen) if seen else None
+    counts = pad_sequence([torch.tensor(each) for each in sizes], batch_first=True)[..., None]
+    shares = (torch.arange(rows.shape[2]) < counts).to(dtype) / counts.clamp(min=1)
+    shares = shares.to(rows.device)
+    for k in range(len(sizes[0])):
+        m = sum(len(each) > k for each in sizes)
+        view = None if views is None else views[:m, k].flatten(0, 1)
+        x, y = task.inputs(rows[:m, k].flatten(), view)
+        yield x.view(m, -1, *x.shape[1:]), y, shares[:m, k]
+
+
+def _padded(batches: Sequence[Sequence[Tensor]]) -> Tensor:
+    """Each client's batches as (m, H, B, …), with zeros behind what is shorter."""
+    same = pad_sequence([batch for own in batches for batch in own], batch_first=True)
+    by_client = torch.split(same, [len(own) for own in batches])
+    return pad_sequence(list(by_client), batch_first=True)

@@ -16,7 +16,7 @@ from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
 from fedbench.store.frames import from_rows, in_pandas
-from fedbench.store.settings import parameters
+from fedbench.store.settings import setting_columns
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
@@ -43,8 +43,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
-    named = in_pandas(from_rows([parameters(record["resolved"]) for _, record in trained]))
-    repeated |= {str(name): named[name].take(rows) for name in named}
+    named = in_pandas(from_rows([setting_columns(record["resolved"]) for _, record in trained]))
+    repeated |= {str(name): named[name].take(rows) for name in named if "." in str(name)}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 
@@ -62,16 +62,13 @@ def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[s
 
 
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
-    """All rows below each other; a column that a run has not is empty in its rows."""
-    plain = [history.replace_schema_metadata(None) for history in histories]
-    return _without_lucky_hits(in_pandas(pa.concat_tables(plain, promote_options="permissive")))
+    """All rows below each other; a column that a run has not is empty in its rows.
 
-
-def _without_lucky_hits(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame, in which outputs that are not finite hit no class.
-
-    Earlier runs took them for class 0, and had its share of the samples as their accuracy.
+    Outputs that are not finite hit no class. Earlier runs took them for class 0, and had its share
+    of the samples as their accuracy.
     """
+    plain = [history.replace_schema_metadata(None) for history in histories]
+    frame = in_pandas(pa.concat_tables(plain, promote_options="permissive"))
     names: list[str] = list(frame.columns)
     for loss in [name for name in names if "loss" in name and name != "train_loss"]:
         lost = ~np.isfinite(frame[loss].astype(float))

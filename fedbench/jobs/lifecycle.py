@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from types import FrameType
@@ -92,7 +91,7 @@ def unlock(folder: Path) -> bool:
 
 
 def _acquire(file: Path) -> bool:
-    """Take the file's lock, which on a file system without locks nobody has."""
+    """Take the file's lock, if nobody has it; on a file system without locks nobody has."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         return take(file)
@@ -105,8 +104,9 @@ def tidy(results: Path, reports: Path) -> None:
 
     A run's folder is tidied by the process that trains the run.
     """
-    for folder in (*Results(results).beside_runs(), reports):
-        delete_abandoned(folder)
+    for folder in (*matching(results, "*/"), reports):
+        if folder != Results(results).runs:
+            delete_abandoned(folder)
 
 
 def pass_signals_on() -> None:
@@ -114,18 +114,19 @@ def pass_signals_on() -> None:
 
     Snakemake itself passes none on: it waits until its jobs have ended.
     """
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, partial(_pass_on, signal.getsignal(each)))
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if _TRAIN in (words[1:4], words[2:5]):  # Python may have an option, -P
+                    process.send_signal(number)
+        if callable(own := before[signal.Signals(number)]):
+            own(number, frame)
 
-def _pass_on(before: object, number: int, frame: FrameType | None) -> None:
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            words = process.cmdline()
-            if _TRAIN in (words[1:4], words[2:5]):  # Python may have an option, -P
-                process.send_signal(number)
-    if callable(before):
-        before(number, frame)
+    for each in before:
+        signal.signal(each, pass_on)
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:

@@ -81,8 +81,13 @@ def client_of(uri: str) -> MlflowClient:
     os.environ.setdefault(_RETRIES, "1")
     patience = os.environ.get(TIMEOUT)
     os.environ.setdefault(TIMEOUT, PATIENCE)
+    file = uri.removeprefix("sqlite:///").partition("?")[0]
     try:
-        _require_database(uri)
+        if uri.startswith("sqlite:///") and exists(
+            Path(file)
+        ):  # a folder in its place, say, is told of at once
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("PRAGMA schema_version")
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
     except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
@@ -91,14 +96,6 @@ def client_of(uri: str) -> MlflowClient:
         if patience is None:
             del os.environ[TIMEOUT]
     return client
-
-
-def _require_database(uri: str) -> None:
-    """Open an SQLite file once, so that a folder or another file in its place is said at once."""
-    file = uri.removeprefix("sqlite:///").partition("?")[0]
-    if uri.startswith("sqlite:///") and exists(Path(file)):
-        with closing(sqlite3.connect(file)) as database:
-            database.execute("PRAGMA schema_version")
 
 
 def _unusable(uri: str, error: Exception) -> FedbenchError:
@@ -128,19 +125,25 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
 
     Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
     """
-    tags, folders = _tags(plan, paper), {run_id: results.run(run_id) for run_id in plan.runs}
-    found = {run_id: folders[run_id].version() for run_id in tags}
+    tags = _tags(plan, paper)
+    folders = {run_id: results.run(run_id) for run_id in tags}
+    found = {run_id: folder.version() for run_id, folder in folders.items()}
     versions = {run_id: version for run_id, version in found.items() if version}
     if not versions:
         return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    copies = [each for each in _copies(client, experiment) if _run_id(each) in versions]
-    current = {_run_id(each): each for each in copies if _is_current(each, versions)}
+    named = [(copy.data.tags.get(RUN, ""), copy) for copy in _copies(client, experiment)]
+    copies = [(run_id, copy) for run_id, copy in named if run_id in versions]
+    current = {  # those that were copied to the end, of runs not trained again since
+        run_id: copy
+        for run_id, copy in copies
+        if copy.info.status == "FINISHED" and copy.data.tags.get(_VERSION) == versions[run_id]
+    }
     left = [run_id for run_id in versions if run_id not in current]
     added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
-    for each in copies:
-        if each is not current.get(_run_id(each)):
-            client.delete_run(each.info.run_id)
+    for run_id, copy in copies:
+        if copy is not current.get(run_id):
+            client.delete_run(copy.info.run_id)
     return sum(added)
 
 
@@ -151,16 +154,6 @@ def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
         page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
         yield from page
         token = page.token or ""
-
-
-def _run_id(copy: Run) -> str:
-    return str(copy.data.tags.get(RUN, ""))
-
-
-def _is_current(copy: Run, versions: Mapping[str, str]) -> bool:
-    """Whether it was copied to the end, and the run has not been trained again since."""
-    whole = copy.info.status == "FINISHED"
-    return whole and copy.data.tags.get(_VERSION) == versions[_run_id(copy)]
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
@@ -197,35 +190,19 @@ def _copy(
     if record is None:
         return False
     own = {RUN: run_id, _VERSION: folder.version() or "", "fedbench.status": record["status"]}
-    began, ended = _span(folder, record)
-    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
-    settings = params(trained_with(folder, record))
-    client.log_batch(key, _history(folder, record, began), settings)
-    client.set_terminated(key, end_time=ended)
-    return True
-
-
-def _span(folder: RunFolder, record: Mapping[str, Any]) -> tuple[int, int]:
-    """When a run began and ended, in milliseconds since 1970.
-
-    It began as many seconds before it ended as it computed: pauses of a run that was stopped and
-    resumed are left out. Records of earlier versions do not say when it ended; their file does.
-    """
+    # It began as many seconds before it ended as it computed: pauses of a run that was stopped and
+    # resumed are left out. Records of earlier versions do not say when it ended; their file does.
     said = record.get("ended")
     ended = datetime.fromisoformat(said).timestamp() if said else folder.ended()
-    return _milliseconds(ended - sum(record["seconds"].values())), _milliseconds(ended)
-
-
-def _history(folder: RunFolder, record: Mapping[str, Any], began: int) -> list[Metric]:
-    """All metrics of all evaluated rounds, each at the time when its round was reached."""
+    began = round(1000 * (ended - sum(record["seconds"].values())))
+    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
     history = folder.history(record)
     passed = history[[name for name in _CLOCKS if name in history]].sum(axis=1)
     rows = zip(history.to_dict("records"), passed, strict=True)
-    return [each for row, seconds in rows for each in metrics(row, began + _milliseconds(seconds))]
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(1000 * seconds)
+    reached = [x for row, seconds in rows for x in metrics(row, began + round(1000 * seconds))]
+    client.log_batch(key, reached, params(trained_with(folder, record)))
+    client.set_terminated(key, end_time=round(1000 * ended))
+    return True
 
 
 def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
@@ -244,23 +221,19 @@ def params(spec: RunSpec) -> list[Param]:
     What is chosen by name is a param with the name, and one for each of its parameters; those of
     parts and probes have the part's name before the dot. What is null or empty is left out.
     """
-    fields = ((name, value) for name, value in spec if name != "tune")
-    flat = dict(pair for name, value in fields for pair in _flat(name, value))
+    flat: dict[str, object] = {}
+    for name, value in spec:
+        within: list[tuple[str, dict[str, Any]]] = []
+        if isinstance(value, Choice):
+            flat[name] = value.name
+            within = [(name, value.params)]
+        elif isinstance(value, tuple):
+            flat[name] = " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
+            within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
+        elif not isinstance(value, Strict):
+            flat[name] = value
+        elif name != "tune":
+            within = [(name, value.model_dump(mode="json"))]
+        for owner, values in within:
+            flat |= {f"{owner}.{key}": each for key, each in values.items()}
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
-
-
-def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """A setting, and the parameters of what it chooses."""
-    within: list[tuple[str, dict[str, Any]]] = []
-    if isinstance(value, Choice):
-        yield name, value.name
-        within = [(name, value.params)]
-    elif isinstance(value, tuple):
-        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-        within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
-    elif isinstance(value, Strict):
-        within = [(name, value.model_dump(mode="json"))]
-    else:
-        yield name, value
-    for owner, values in within:
-        yield from ((f"{owner}.{key}", each) for key, each in values.items())

@@ -11,17 +11,10 @@ from fedbench.base.files import exists, matching, read_json, write_text
 from fedbench.jobs.publish_checks import joined, require_same_data, require_sound
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
-from fedbench.store import CHECKPOINT, Results, RunFolder, Status, forget_failure, state
+from fedbench.store import Results, RunFolder, Status, forget_failure, state
 from fedbench.store.frames import in_pandas
-from fedbench.store.origins import without_folders
-from fedbench.store.published import (
-    Json,
-    Published,
-    PublishedRun,
-    Role,
-    read_published,
-    write_published,
-)
+from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
+from fedbench.store.results import without_folders
 from fedbench.store.run import CHECKSUM
 from fedbench.store.settings import is_outdated
 
@@ -91,11 +84,11 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
     published = [(file, read_checked(file)) for file in exports_of(paper, out)]
-    runs = _finished(run_ids, results)
-    held = {*joined([*published, (results, Published(runs))]).runs}
+    runs = _there(results, run_ids)
+    held = {*joined([*published, (results, runs)]).runs}
     ended = [search for search, trials in plan.trials.items() if {*trials} <= held & {*run_ids}]
     data = {data_key(plan.runs[key].dataset): None for key in run_ids if key in held}
-    here = Published(runs, _winners(ended, results), _facts(data, results))
+    here = replace(_there(results, (), ended, data), runs=runs.runs)
     whole, before = joined([*published, (results, here)]), joined(published)
     new, files = whole.only(lambda name: name not in before.names), []
     if new.names:
@@ -144,19 +137,26 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     sources = [(file, each.only(lambda key: key not in old)) for file, each in asked]
     meant = joined(sources)
     known = [file.stem for file in Results(results).facts()]
-    there = Published(
-        _finished(meant.runs, results),
-        _winners(meant.searches, results),
-        _facts([*meant.data, *known], results),
-    )
+    there = _there(results, meant.runs, meant.searches, [*meant.data, *known])
     require_same_data(joined([(results, there), *sources]), results)
     new = meant.only(lambda name: name not in there.names)
     for folder in map(Results(results).run, new.runs):
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
-    _write(new, results)
-    for key in meant.runs:
-        _settle(key, results, new=key in new.runs)
+    places = {Results(results).data(key): each for key, each in new.data.items()}
+    places |= {Results(results).winner(key): each for key, each in new.searches.items()}
+    for place, content in places.items():
+        write_text(place, json.dumps(content, indent=2) + "\n")
+    for key, run in meant.runs.items():
+        folder, stamp = Results(results).run(key), Results(results).stamp(key)
+        if key in new.runs:
+            tables = {name: in_pandas(table) for name, table in run.tables.items()}
+            folder.finish(run.record, tables.pop("rounds"), {}, tables)
+        folder.forget_checkpoint()  # of an earlier, unfinished training
+        forget_failure(folder)
+        # the stamp of a run that was there keeps its time: what was made from it is up to date
+        if key in new.runs or not exists(stamp):
+            stamp.touch()
     return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
 
 
@@ -167,10 +167,22 @@ def read_checked(file: Path) -> Published:
     return content
 
 
-def _finished(run_ids: Iterable[str], results: Path) -> dict[str, PublishedRun]:
-    """Those of the runs that a results folder has; raises `FedbenchError` on a changed file."""
-    looked = ((run_id, published_run(Results(results).run(run_id), run_id)) for run_id in run_ids)
-    return {run_id: run for run_id, run in looked if run is not None}
+def _there(
+    results: Path, run_ids: Iterable[str], searches: Iterable[str] = (), data: Iterable[str] = ()
+) -> Published:
+    """What of these a results folder has; raises `FedbenchError` on a changed file.
+
+    The facts of data sets are without the folder that they lay in on this machine.
+    """
+    runs = {run_id: published_run(Results(results).run(run_id), run_id) for run_id in run_ids}
+    winners = {search: Results(results).winner(search) for search in searches}
+    facts = {key: Results(results).data(key) for key in data}
+    told = {key: read_json(file) for key, file in facts.items() if exists(file)}
+    return Published(
+        {run_id: run for run_id, run in runs.items() if run is not None},
+        {search: read_json(file) for search, file in winners.items() if exists(file)},
+        {k: x | {"origin": without_folders(x.get("origin", {}))} for k, x in told.items()},
+    )
 
 
 def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
@@ -182,39 +194,3 @@ def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
     tables = {Path(name).stem: folder.arrow(Path(name).stem, record) for name in files}
     kept = {name: value for name, value in record.items() if name not in ("files", CHECKSUM)}
     return PublishedRun(kept | {"data": without_folders(record["data"])}, tables, files)
-
-
-def _winners(searches: Iterable[str], results: Path) -> dict[str, Json]:
-    files = {search: Results(results).winner(search) for search in searches}
-    return {search: read_json(file) for search, file in files.items() if exists(file)}
-
-
-def _facts(keys: Iterable[str], results: Path) -> dict[str, Json]:
-    """The facts of data sets without the folder that they lay in on this machine."""
-    files = {key: Results(results).data(key) for key in keys}
-    facts = {key: read_json(file) for key, file in files.items() if exists(file)}
-    return {
-        k: told | {"origin": without_folders(told.get("origin", {}))} for k, told in facts.items()
-    }
-
-
-def _write(new: Published, results: Path) -> None:
-    places = {Results(results).data(key): told for key, told in new.data.items()}
-    places |= {Results(results).winner(key): told for key, told in new.searches.items()}
-    for file, told in places.items():
-        write_text(file, json.dumps(told, indent=2) + "\n")
-    for key, run in new.runs.items():
-        tables = {name: in_pandas(table) for name, table in run.tables.items()}
-        Results(results).run(key).finish(run.record, tables.pop("rounds"), {}, tables)
-
-
-def _settle(run_id: str, results: Path, new: bool) -> None:
-    """Delete what an earlier, unfinished training left, and write the stamp that says it is done.
-
-    The stamp of a run that was there keeps its time: what was made from it is still up to date.
-    """
-    folder, stamp = Results(results).run(run_id), Results(results).stamp(run_id)
-    (folder.path / CHECKPOINT).unlink(missing_ok=True)
-    forget_failure(folder)
-    if new or not exists(stamp):
-        stamp.touch()

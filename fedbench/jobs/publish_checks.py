@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import canonical, digest
@@ -25,25 +25,22 @@ def require_sound(content: Published, origin: Path) -> None:
     A run is finished, its id follows from its settings, it has rounds, and it was trained on the
     data whose facts are beside it.
     """
-    for key, told in content.data.items():
-        _require_field(told, "checksum", f"{origin}: data set {key}")
-    for key, told in content.searches.items():
-        _require_field(told, "chosen", f"{origin}: search {key}")
-    for key in (*content.data, *content.searches):
-        require_name("name", key, origin)
+    for field, kind, things in (
+        ("checksum", "data set", content.data),
+        ("chosen", "search", content.searches),
+    ):
+        for key, told in things.items():
+            if field not in told:
+                raise FedbenchError(f"{origin}: {kind} {key}: the field {field} is missing")
+            require_name("name", key, origin)
     for key, run in content.runs.items():
         _require_sound_run(key, run, f"{origin}: run {key}")
     require_same_data(content, origin)
 
 
-def _require_field(told: Mapping[str, Any], name: str, where: str) -> None:
-    if name not in told:
-        raise FedbenchError(f"{where}: the field {name} is missing")
-
-
 def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
     require_name("run", key, where)
-    fields = require_record(where, dict(run.record), _AGAIN)
+    fields, settings = require_record(where, dict(run.record), _AGAIN), run.record.get("settings")
     if fields.status not in DONE:
         raise FedbenchError(f"{where}: its status is {fields.status}, not one of {', '.join(DONE)}")
     if fields.id != key:
@@ -52,22 +49,18 @@ def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
         raise FedbenchError(f"{where}: has no rounds; {_AGAIN}")
     for name in run.tables:
         require_name("table", name, where)
-    _require_identity(key, run.record.get("settings"), where)
-    numerics = run.record["settings"].get("numerics")
-    if numerics != NUMERICS:
-        raise FedbenchError(
-            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
-            "other numbers; use the fedbench that trained it, or move the file away and train again"
-        )
-
-
-def _require_identity(run_id: str, settings: Any, where: str) -> None:
     if not isinstance(settings, dict):
         raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
     with at(f"{where}: settings"):
         identity = digest(settings)
-    if not run_id.endswith(f"-{identity}"):
+    if not key.endswith(f"-{identity}"):
         raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
+    if settings.get("numerics") != NUMERICS:
+        raise FedbenchError(
+            f"{where}: has numerics {settings.get('numerics')}, and this fedbench has {NUMERICS}, "
+            "which gives other numbers; use the fedbench that trained it, or move the file away "
+            "and train again"
+        )
 
 
 def require_same_data(content: Published, origin: Path) -> None:

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,18 +80,19 @@ class Watcher:
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
-        states = self._states()
-        paces = self._paces()
-        papers = {
-            name: self._tally({k: states[k] for k in self.plan.of_paper(name)}, paces)
-            for name in self.plan.papers
-        }
-        by: dict[Status, dict[str, RunState]] = {status: {} for status in Status}
-        for run_id, each in states.items():
-            by[each.status][run_id] = each
+        states, paces = self._states(), self._paces()
+        left = {run_id: self._left(run_id, now, paces) for run_id, now in states.items()}
+
+        def tally(run_ids: Iterable[str]) -> Tally:
+            here = {run_id: states[run_id] for run_id in run_ids}
+            counts = Counter(each.status for each in here.values())
+            spent = sum(each.seconds for each in here.values() if each.complete)
+            return Tally(counts, spent, sum(left[run_id] for run_id in here))
+
+        by = {status: {k: x for k, x in states.items() if x.status is status} for status in Status}
         return Overview(
-            papers,
-            self._tally(states, paces),
+            {name: tally(self.plan.of_paper(name)) for name in self.plan.papers},
+            tally(states),
             running=by[Status.running],
             failed=by[Status.failed],
             left=[*by[Status.waiting], *by[Status.stopped]],
@@ -118,11 +119,6 @@ class Watcher:
                 spent, expected = sums.get(model, (0.0, 0.0))
                 sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
         return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
-
-    def _tally(self, states: Mapping[str, RunState], paces: Mapping[str, float]) -> Tally:
-        counts = Counter(each.status for each in states.values())
-        spent = sum(each.seconds for each in states.values() if each.complete)
-        return Tally(counts, spent, sum(self._left(k, each, paces) for k, each in states.items()))
 
     def _left(self, run_id: str, now: RunState, paces: Mapping[str, float]) -> float:
         """The seconds that the rest of a run is expected to take; none for one that has failed."""

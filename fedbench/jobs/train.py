@@ -9,8 +9,8 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -135,7 +135,14 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
         lost = [each for each in left if left_by(Results(results).run(each), child.pid or 0)]
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
-        _blame(Results(results).run(lost[0]), signal.Signals(-code))
+        by = signal.Signals(-code)
+        why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
+        say(f"{lost[0]}: {why}")
+        error = FedbenchError(
+            f"{why}; the same command trains it again, on from its last checkpoint; give it fewer "
+            "--cores if memory is short"
+        )
+        note_failure(Results(results).run(lost[0]), error)
         blamed.append(lost[0])
         left = left[left.index(lost[0]) + 1 :]
     return _exit_code(blamed, results)
@@ -144,14 +151,26 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
 def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
     """The child, which has ended, and whether a signal had asked this process to stop.
 
-    A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
+    Such a signal is for the child, which stops after its round. A fork starts in milliseconds with
+    all that was imported; nothing has used threads or a GPU yet.
     """
     sys.stdout.flush()
     fork = multiprocessing.get_context("fork")
     child = fork.Process(target=_cleanly, args=(work, run_ids, results))
     child.start()
-    with _passing_on_to(child) as passed:
+    passed: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        passed.append(number)
+        with suppress(ProcessLookupError):
+            os.kill(child.pid or 0, number)
+
+    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
+    try:
         child.join()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     return child, bool(passed)
 
 
@@ -173,31 +192,3 @@ def _exit_code(failed: Sequence[str], results: Path) -> int:
     """0 if no run has failed, 3 if each has its error in its folder, else 1: the disk is full."""
     files = (failure_file(Results(results).run(run_id)) for run_id in failed)
     return (RUNS_FAILED if all(map(exists, files)) else 1) if failed else 0
-
-
-@contextmanager
-def _passing_on_to(child: BaseProcess) -> Iterator[list[int]]:
-    """Signals that ask this process to stop are for the child, which stops after its round."""
-    passed: list[int] = []
-
-    def pass_on(number: int, _: object) -> None:
-        passed.append(number)
-        with suppress(ProcessLookupError):
-            os.kill(child.pid or 0, number)
-
-    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
-    try:
-        yield passed
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _blame(folder: RunFolder, by: signal.Signals) -> None:
-    why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
-    say(f"{folder.path.name}: {why}")
-    way_out = (
-        "the same command trains it again, on from its last checkpoint; give it fewer --cores if "
-        "memory is short"
-    )
-    note_failure(folder, FedbenchError(f"{why}; {way_out}"))

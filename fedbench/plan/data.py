@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from fedbench.base import registry
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
+from fedbench.base.grouping import grouped
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
 
@@ -29,28 +31,27 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
 
     Raises `FedbenchError` if it cannot be read.
     """
-    key = choice.name, json.dumps(choice.params)
-    return _declared(*key) or _counted(*key, folder)
+    text = json.dumps(choice.params)
+    return _declared(choice.name, text) or _counted(choice.name, text, folder)
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
     """Training and test samples as declared; where they are not, a guess without reading a file."""
-    try:
+    with suppress(FedbenchError):  # what is wrong with it is said by the job that plans
         return _declared(choice.name, json.dumps(choice.params)) or _USUAL
-    except FedbenchError:  # what is wrong with it is said by the job that plans
-        return _USUAL
-
-
-@cache
-def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
-    dataset = registry.build("dataset", name, json.loads(params)).load(folder)
-    return len(dataset.y_train), len(dataset.y_test)
+    return _USUAL
 
 
 @cache
 def _declared(name: str, params: str) -> tuple[int, int] | None:
     declared: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
     return declared
+
+
+@cache
+def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
+    dataset = registry.build("dataset", name, json.loads(params)).load(folder)
+    return len(dataset.y_train), len(dataset.y_test)
 
 
 def files(choice: Choice, folder: Path) -> tuple[Path, ...]:
@@ -86,17 +87,15 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     compressed anew. Of others the files that both have read are compared, such as those of a data
     set with and without its development file.
     """
-    groups: dict[str, list[tuple[RunSpec, Record]]] = {}
+    told = list(runs)
     files: dict[str, dict[str, list[str]]] = {}
     readers: dict[str, dict[str, set[str]]] = {}  # of each file, the versions of each data set
-    for run, record in runs:
-        groups.setdefault(str(run.dataset), []).append((run, record))
+    for run, record in told:
         for file, checksum in _files(run.dataset, record.get("data", {})):
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
             readers.setdefault(file, {}).setdefault(str(run.dataset), set()).add(checksum)
-    for dataset, members in groups.items():
-        versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
-        _refuse_several(f"data set '{dataset}'", versions, results)
+    for dataset, members in grouped(told, lambda each: str(each[0].dataset)).items():
+        _refuse_several(f"data set '{dataset}'", _versions([x for _, x in members]), results)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():
         if not set.intersection(*readers[file].values()):
@@ -115,24 +114,38 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
             yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
 
 
+def _versions(records: list[Record]) -> dict[str, list[str]]:
+    """The ids of runs by the checksum of their data.
+
+    Records of earlier versions hold checksums of the data's files only; if there is one among the
+    runs, all are compared by these.
+    """
+    everywhere = all("checksum" in record.get("data", {}) for record in records)
+    groups: dict[str, list[str]] = {}
+    for record in records:
+        data = record.get("data", {})
+        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
+        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(record["id"])
+    return groups
+
+
 def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
-    if len(versions) > 1:
-        often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
-        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
-        again = _again([ids for _, ids in often_first], results)
-        raise FedbenchError(
-            f"{what} was not the same for all runs, by its checksums: {said}; "
-            f"put the right data in place and {again}"
-        )
-
-
-def _again(ids: list[list[str]], results: Path) -> str:
-    """What to delete; a run that alone differs from several others, as if damaged, is named."""
-    often, *others = ids
-    odd = [run_id for group in others for run_id in group]
-    if len(often) > 1 and len(odd) == 1:
-        return f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
-    return _AGAIN
+    """Refuse several versions; a run that alone differs from others, as if damaged, is named."""
+    if len(versions) < 2:
+        return
+    often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
+    said = []
+    for version, ids in often_first:
+        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+        said.append(f"{version[:12]} ({', '.join(ids[:3])}{more})")
+    odd = [run_id for _, ids in often_first[1:] for run_id in ids]
+    again = _AGAIN
+    if len(often_first[0][1]) > 1 and len(odd) == 1:
+        again = f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
+    raise FedbenchError(
+        f"{what} was not the same for all runs, by its checksums: {' and '.join(said)}; "
+        f"put the right data in place and {again}"
+    )
 
 
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
@@ -150,21 +163,3 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
-
-
-def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
-    """The ids of runs by the checksum of their data.
-
-    Records of earlier versions hold checksums of the data's files only; if there is one among the
-    runs, all are compared by these.
-    """
-    everywhere = all("checksum" in data for _, data in runs)
-    groups: dict[str, list[str]] = {}
-    for run_id, data in runs:
-        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
-        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(run_id)
-    return groups
-
-
-def _few(ids: list[str]) -> str:
-    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

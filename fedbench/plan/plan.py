@@ -10,17 +10,16 @@ from pathlib import Path
 from fedbench.base import extras
 from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
+from fedbench.base.grouping import grouped
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
-from fedbench.paper.notation import Level, Where
+from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.references import kept_claims
 from fedbench.paper.scale import Cut, cut, load_scale
-from fedbench.plan.checks import check_paper, check_scale, check_tables
-from fedbench.plan.left_out import LeftOut
-from fedbench.plan.left_out import left_out as left_out_of
+from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.points import Cell as Cell
-from fedbench.plan.points import matches, points, printed_choices, resolve
+from fedbench.plan.points import LeftOut, left_out, matches, points, printed_choices, resolve
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
@@ -115,29 +114,48 @@ def make_plan(
     Its runs will have the metrics and tables that the papers ask for. Raises `FedbenchError` naming
     the file, field and value on any bad input; imports no torch.
     """
-    whole = load_papers(workflow, papers)
-    cuts = load_scale(workflow, scale)
-    check_scale(workflow, scale, cuts, whole)
-    check_tables(whole, tables)
+    whole, cuts = load_papers(workflow, papers), load_scale(workflow, scale)
+    check_scale(workflow, scale, cuts, whole, tables)
     files = {name: find_file(workflow / "papers", f"{name}.yaml") for name in whole}
     asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
     kept = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
-    cells = [
-        cell
-        for name, paper in kept.items()
-        for cell in _cells(files[name], name, paper, cuts.of(name))
-    ]
-    shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
-    shown = {name: told(name, paper, cells) for name, paper in shown.items()}
-    asked = {name: told(name, paper, cells) for name, paper in asked.items()}
-    left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
+    of_paper = {n: list(_cells(files[n], n, paper, cuts.of(n))) for n, paper in kept.items()}
+    shown = {n: told(_with_points(paper, of_paper[n]), of_paper[n]) for n, paper in kept.items()}
+    asked = {name: told(paper, of_paper[name]) for name, paper in asked.items()}
+    cells = [cell for each in of_paper.values() for cell in each]
     runs, searches, trials = _runs(cells)
     extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
     for name, file in files.items():
-        check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
-    texts = {name: read_text(file) for name, file in files.items()}
-    head = (scale, cuts.about, cuts.speeds, tables)
-    return Plan(*head, texts, asked, shown, left_out, cells, runs, searches, trials)
+        check_paper(file, whole[name], shown[name], of_paper[name], searches)
+    return Plan(
+        scale=scale,
+        about=cuts.about,
+        speeds=cuts.speeds,
+        tables=tables,
+        texts={name: read_text(file) for name, file in files.items()},
+        asked=asked,
+        papers=shown,
+        left_out={n: left_out(paper, shown[n], cuts.of(n)) for n, paper in asked.items()},
+        cells=cells,
+        runs=runs,
+        searches=searches,
+        trials=trials,
+    )
+
+
+def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
+    for key, grid in paper.grids.items():
+        chosen: Where = {axis: levels for axis, levels in by.levels.items() if axis in grid.axes}
+        for coords in [point for point in points(grid) if matches(point, chosen)]:
+            with at(f"{file}: grids.{key} at {coords}"):
+                settings = resolve(paper, grid, coords)
+                printed = RunSpec(**settings)
+                small = RunSpec(**cut(printed_choices(settings), by))
+            difference = substitutions(printed, small)
+            # the values of a seed are checked, as all others of `small` are
+            for seed in grid.seeds[: by.most_seeds(key, coords)]:
+                run = small.model_copy(update={"seed": seed})
+                yield Cell(name, key, coords, seed, run, difference)
 
 
 def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]:
@@ -153,13 +171,12 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     return runs, searches, names
 
 
-def told(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
-    """The paper of that name, whose titles say how many rounds its runs have."""
-    found: dict[str, set[int]] = {}
-    for cell in cells:
-        if cell.paper == name:
-            found.setdefault(cell.grid, set()).add(cell.run.rounds)
-    return with_rounds(paper, found)
+def told(paper: Paper, cells: Iterable[Cell]) -> Paper:
+    """The paper of these cells, whose titles say how many rounds its runs have."""
+    of_grid = grouped(cells, lambda cell: cell.grid)
+    return with_rounds(
+        paper, {k: {cell.run.rounds for cell in each} for k, each in of_grid.items()}
+    )
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
@@ -167,51 +184,27 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
-    items = [item for key, item in paper.items() if key in wanted]
-    grids = {item.grid for item in items}
+    grids = {item.grid for key, item in paper.items() if key in wanted}
     return part_of(paper, wanted, [key for key in paper.grids if key in grids])
 
 
 def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
     """The paper with only these tables, figures and facts, these grids, and the claims on both."""
-    tables = {key: table for key, table in paper.tables.items() if key in keys}
-    figures = {key: figure for key, figure in paper.figures.items() if key in keys}
-    facts = {key: each for key, each in paper.facts.items() if key in keys}
+    items = {
+        field: {key: each for key, each in getattr(paper, field).items() if key in keys}
+        for field in ("tables", "figures", "facts")
+    }
     kept = {key: paper.grids[key] for key in grids}
-    claims = kept_claims(paper.claims, {*tables}, {*kept})
-    fields = {"tables": tables, "figures": figures, "facts": facts, "grids": kept, "claims": claims}
-    return paper.model_copy(update=fields)
+    claims = kept_claims(paper.claims, {*items["tables"]}, {*kept})
+    return paper.model_copy(update=items | {"grids": kept, "claims": claims})
 
 
-def _with_points(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
+def _with_points(paper: Paper, cells: Iterable[Cell]) -> Paper:
     """The paper without the tables and figures of which a scale leaves no point."""
-    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells if cell.paper == name}
+    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells}
     keys = {
         key
         for key, item in paper.items()
         if any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
     }
     return part_of(paper, keys | {*paper.facts}, paper.grids)
-
-
-def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
-    for key, grid in paper.grids.items():
-        for coords in points(grid):
-            if not matches(coords, {k: v for k, v in by.levels.items() if k in coords}):
-                continue
-            place = f"{file}: grids.{key} at {coords}"
-            yield from _seeded(place, (name, key), paper, coords, by)
-
-
-def _seeded(
-    place: str, names: tuple[str, str], paper: Paper, coords: dict[str, Level], by: Cut
-) -> Iterator[Cell]:
-    grid = paper.grids[names[1]]
-    with at(place):
-        settings = resolve(paper, grid, coords)
-        printed = RunSpec(**settings)
-        small = RunSpec(**cut(printed_choices(settings), by))
-    difference = substitutions(printed, small)
-    # the values of a seed are checked, as all others of `small` are
-    for seed in grid.seeds[: by.most_seeds(names[1], coords)]:
-        yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)

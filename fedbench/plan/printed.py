@@ -111,14 +111,11 @@ def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
 
 def _by_value(place: Place) -> Place:
     """The place with each level that is a number spelled as reports write it."""
-    pairs = (pair.rpartition("=") for pair in place.setting.split(";"))
-    spelled = ";".join(f"{axis}{sign}{_as_number(level)}" for axis, sign, level in pairs)
-    return replace(place, setting=spelled)
-
-
-def _as_number(text: str) -> str:
-    number = number_in(text)
-    return text if number is None else level_text(number)
+    spelled = []
+    for axis, sign, level in (pair.rpartition("=") for pair in place.setting.split(";")):
+        number = number_in(level)
+        spelled.append(f"{axis}{sign}{level if number is None else level_text(number)}")
+    return replace(place, setting=";".join(spelled))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

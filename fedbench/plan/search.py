@@ -2,16 +2,17 @@
 
 import itertools
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.levels import Settings
+from fedbench.paper.levels import Settings, assigned
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
@@ -89,23 +90,23 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     tune = run.tune
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
-    tried = points(tune)
     if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
         return {"failed": failed}
-    ended = [_Trial(trial, *complete(trial.id, results)) for trial in trials]
-    same_data([(trial.spec, trial.record) for trial in ended], results)
-    of_point = [
-        [trial for trial in ended if trial.spec.changed(**point) == trial.spec] for point in tried
-    ]
-    scores = [_score(members, tune) for members in of_point]
-    ends = [not any(trial.diverged for trial in members) for members in of_point]
+    ended = [(trial, *complete(trial.id, results)) for trial in trials]
+    same_data([(trial, record) for trial, _, record in ended], results)
+    tried, scores, whole = points(tune), [], []
+    for point in tried:
+        members = [each for each in ended if each[0].changed(**point) == each[0]]
+        scores.append(sum(_score(*each, tune) for each in members) / len(members))
+        whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
         raise FedbenchError(
             f"its search chooses by {tune.by}, and no trial has it; change tune.by, or give the "
             "trials more rounds"
         )
-    sign = -1 if lower_is_better(tune) else 1
-    best = max(range(len(tried)), key=lambda i: (ends[i], _rank(sign * scores[i])))
+    sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
+    ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
+    best = max(range(len(tried)), key=lambda i: (whole[i], ranks[i]))
     return {
         "chosen": tried[best],
         "on": tune.on,
@@ -130,44 +131,45 @@ def is_accuracy(tune: Tune) -> bool:
     return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)
 
 
-def _rank(score: float) -> float:
-    """The score; the worst of all where there is none, or a target was not reached."""
-    return score if math.isfinite(score) else -math.inf
+def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
+    """A trial's score by the search's rule; if it diverged before any evaluation, 0 or NaN.
+
+    NaN where it has no value of a metric, infinite where it did not reach a target.
+    """
+    history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
+    if tune.by in WORDS:
+        asked = asked.partition("@")[0]
+        curve = history.set_index("round").get(asked, pd.Series()).dropna()
+        if len(curve):
+            return _of_curve(curve, tune.by, trial if diverged else None)
+    else:
+        same = {"run_id": trial.id, "status": record["status"], "rounds": trial.rounds}
+        told = with_derived(history.assign(**same, eval_every=trial.eval_every))
+        if found := values(told, asked, "final"):
+            return found.get(trial.id, math.nan)
+    if diverged:
+        return 0.0 if tune.by in WORDS else math.nan
+    raise FedbenchError(
+        f"{folder.path}: has no '{asked}', by which its search chooses; a search needs data with "
+        "classes and finished trials"
+    )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A trial that was trained to its end, its folder, and its record, which is read once."""
+def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
+    """The last accuracy of a curve by rounds, its best, or the mean over all evaluations.
 
-    spec: RunSpec
-    folder: RunFolder
-    record: dict[str, Any]
-
-    @property
-    def diverged(self) -> bool:
-        """Whether it ended early."""
-        return bool(self.record["status"] == "diverged")
-
-
-def _score(trials: list[_Trial], tune: Tune) -> float:
-    """The mean score of the trials at one point of the grid, which differ in their seeds."""
-    if tune.by not in WORDS:
-        return sum(_metric_of(trial, tune) for trial in trials) / len(trials)
-    column = "val_accuracy" if tune.on == "held-out" else "accuracy"
-    return sum(_score_of(trial, column, tune.by) for trial in trials) / len(trials)
-
-
-def _metric_of(trial: _Trial, tune: Tune) -> float:
-    """A trial's value of any metric; NaN without one, infinite where a target was not reached."""
-    asked = scored(tune)
-    history = trial.folder.history(trial.record).assign(
-        run_id=trial.spec.id, status=trial.record["status"],
-        rounds=trial.spec.rounds, eval_every=trial.spec.eval_every,
-    )  # fmt: skip
-    found = values(with_derived(history), asked, "final")
-    if not found:
-        _refuse_unscored(trial, asked)
-    return found.get(trial.spec.id, math.nan)
+    A model that diverged does not change any more: those that were never made count as the last.
+    """
+    last = float(curve.iloc[-1])
+    if by == "final":
+        return last
+    if by == "best":
+        return float(curve.max())
+    missing = 0
+    if diverged:
+        every, reached = diverged.eval_every, int(curve.index[-1])
+        missing = math.ceil(diverged.rounds / every) - math.ceil(reached / every)
+    return (float(curve.sum()) + missing * last) / (len(curve) + missing)
 
 
 def scored(tune: Tune) -> str:
@@ -186,35 +188,6 @@ def _held_out(column: str) -> str:
     return f"val_{column}" if column.partition("[")[0] in SCORES else column
 
 
-def _score_of(trial: _Trial, column: str, by: str) -> float:
-    """A trial's last accuracy, its best, or the mean; 0 if it diverged before any evaluation."""
-    history = trial.folder.history(trial.record)
-    scored = history.dropna(subset=[column]) if column in history else history.head(0)
-    if scored.empty:
-        _refuse_unscored(trial, column)
-        return 0.0
-    values = scored[column]
-    last = float(values.iloc[-1])
-    if by == "best":
-        return float(values.max())
-    missing = _never_made(trial.spec, int(scored["round"].iloc[-1])) if trial.diverged else 0
-    total = float(values.sum()) + missing * last  # a diverged model does not change any more
-    return last if by == "final" else total / (len(values) + missing)
-
-
-def _never_made(trial: RunSpec, last: int) -> int:
-    """The evaluations after the round `last`, which was one too."""
-    return -(-trial.rounds // trial.eval_every) - -(-last // trial.eval_every)
-
-
-def _refuse_unscored(trial: _Trial, column: str) -> None:
-    if not trial.diverged:
-        raise FedbenchError(
-            f"{trial.folder.path}: has no '{column}', by which its search chooses; a search needs "
-            "data with classes and finished trials"
-        )
-
-
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     """Fields whose chosen number is the smallest or largest of three or more tried."""
     numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in tune.grid.items()}
@@ -229,10 +202,17 @@ def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
     other settings, because the file or a trial was changed since.
     """
     file = Results(results).winner(search)
-    winner = _winner(file)
+    if not exists(file):
+        raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
+    try:
+        winner = read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
+    chosen = winner.get("chosen")
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    chosen = winner["chosen"]
+    if not isinstance(chosen, dict):
+        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
     again = select(run, trial_runs(run), results).get("chosen")
     if again is None or chosen != again:
         raise FedbenchError(
@@ -240,18 +220,6 @@ def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
             "have the winner chosen again"
         )
     return run.changed(tune=None, **again)
-
-
-def _winner(file: Path) -> Winner:
-    if not exists(file):
-        raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
-    try:
-        winner = read_json(file)
-    except FedbenchError as error:
-        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
-    if not (winner.get("failed") or isinstance(winner.get("chosen"), dict)):
-        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
-    return winner
 
 
 def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:
@@ -266,7 +234,8 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
         there = ", as in the file" if said == used[key] else f"; {level_text(said)} in the file"
         remarks[key] = f"chosen by the search{there}"
     if "parts" in file and remarks:  # without a search they may be objects, which have no name
-        used["parts"] = [_with(checked(Choice, part), used) for part in file["parts"]]
+        chosen = assigned(file, [(key, used[key]) for key in remarks if "." in key])
+        used["parts"] = [checked(Choice, part).model_dump() for part in chosen["parts"]]
     return used, remarks
 
 
@@ -278,10 +247,3 @@ def _value(settings: Settings, key: str) -> Any:
     parts = [checked(Choice, part) for part in settings.get("parts", ())]
     given = next((part.params for part in parts if part.name == name), {})
     return given.get(parameter, registry.find("method", name).fields.get(parameter))
-
-
-def _with(part: Choice, used: Settings) -> Any:
-    """The part as YAML has it, with the values of its parameters that have a line."""
-    chosen = {k.partition(".")[2]: v for k, v in used.items() if k.startswith(f"{part.name}.")}
-    params = {**part.params, **chosen}
-    return {part.name: params} if params else part.name

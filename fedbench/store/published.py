@@ -47,6 +47,7 @@ _AGAIN = "take another copy of it"
 _NAME = re.compile(r"runs-\d{4}-\d\d-\d\d-([0-9a-f]{12})\.parquet")
 _FORMAT = {"fedbench.format": "2"}  # raised by a change that makes older versions misread a file
 _LAST = ("accuracy", "loss", "macro_f1", "val_accuracy")  # `accuracy_final` is the last round's
+_FACTS = ("train", "test", "classes", "checksum")
 _CLOCK = "_seconds"  # the ending of columns that a clock fills
 # Fields of the record that are the same on any machine and at any time
 _OUTCOME = ("id", "status", "rounds", "resolved", "sample_passes", "floats", "samples")
@@ -151,8 +152,18 @@ def write_published(
     roles: of runs by their id; the method of any other run is its parts.
     """
     facts = {
-        "searches": from_rows(_of_search(key, told) for key, told in content.searches.items()),
-        "data": from_rows(_of_data(key, told) for key, told in content.data.items()),
+        "searches": from_rows(
+            {
+                **{"search": key, "trials": len(told.get("trials", ()))},
+                **{f"chosen.{name}": value for name, value in told.get("chosen", {}).items()},
+                "record": _json(told),
+            }
+            for key, told in content.searches.items()
+        ),
+        "data": from_rows(
+            {"data": key, **{name: told.get(name) for name in _FACTS}, "record": _json(told)}
+            for key, told in content.data.items()
+        ),
         "runs": from_rows(
             _of_run(folder.name, key, run, roles.get(key)) for key, run in content.runs.items()
         ),
@@ -206,16 +217,6 @@ def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[
         **{"record": _json(record), "tables": _json(columns), "files": _json(run.files)},
         "checksum": run.checksum,
     }
-
-
-def _of_search(key: str, told: Json) -> dict[str, Any]:
-    chosen = {f"chosen.{name}": value for name, value in told.get("chosen", {}).items()}
-    return {"search": key, "trials": len(told.get("trials", ())), **chosen, "record": _json(told)}
-
-
-def _of_data(key: str, told: Json) -> dict[str, Any]:
-    known = {name: told.get(name) for name in ("train", "test", "classes", "checksum")}
-    return {"data": key, **known, "record": _json(told)}
 
 
 def read_published(file: Path) -> Published:

@@ -36,13 +36,20 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     if not ended:
         return pd.DataFrame()
     trained = [(run, record) for run, _, record in ended]
-    same_data([*trained, *_tried(runs, results)], results)
+    searches = {search_id(run): run for run in runs if run.tune}
+    tried = {trial.id: trial for run in searches.values() for trial in trial_runs(run)}
+    found = [(trial, Results(results).run(key).record()) for key, trial in tried.items()]
+    same_data([*trained, *((x, record) for x, record in found if record is not None)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
     told_of = origins(Results(results), (record for _, record in trained))
     settings = [_settings(run, folder, told_of(record)) for run, folder, record in ended]
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
-    repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
+    repeated = {}
+    for name in settings[0]:
+        values = [row[name] for row in settings]
+        kind = object if None in values else None  # None, such as that of `clip`, stays
+        repeated[name] = pd.Series(values, dtype=kind).take(rows)
     named = in_pandas(from_rows([setting_columns(record["resolved"]) for _, record in trained]))
     repeated |= {str(name): named[name].take(rows) for name in named if "." in str(name)}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
@@ -51,14 +58,6 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
 def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
     """Those of the runs that were trained to their end."""
     return [run for run in runs if Results(results).run(run.id).record() is not None]
-
-
-def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
-    """The trials of the runs' searches and their records, each once; deleted ones are left out."""
-    searches = {search_id(run): run for run in runs if run.tune}
-    trials = {trial.id: trial for run in searches.values() for trial in trial_runs(run)}
-    records = ((trial, Results(results).run(key).record()) for key, trial in trials.items())
-    return [(trial, record) for trial, record in records if record is not None]
 
 
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
@@ -76,11 +75,6 @@ def _joined(histories: list[pa.Table]) -> pd.DataFrame:
             if (score := loss.replace("loss", metric)) in frame:
                 frame.loc[lost & frame[score].notna(), score] = 0.0
     return frame
-
-
-def _column(values: list[Any]) -> pd.Series:
-    """A setting of all runs; None, such as that of `clip`, stays beside numbers."""
-    return pd.Series(values, dtype=object if None in values else None)
 
 
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
@@ -161,12 +155,12 @@ def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
 
 def columns(spec: RunSpec) -> dict[str, Any]:
     """Settings as columns of plain values: choices in words, lists joined by ' + '."""
-    return {name: _plain(getattr(spec, name)) for name in RunSpec.model_fields if name != "tune"}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Choice):
-        return str(value)
-    if isinstance(value, Strict):
-        return json.dumps(value.model_dump(mode="json", exclude_defaults=True))
-    return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value
+    found: dict[str, Any] = {}
+    for name, value in spec:
+        if isinstance(value, Strict) and not isinstance(value, Choice):
+            value = json.dumps(value.model_dump(mode="json", exclude_defaults=True))
+        elif isinstance(value, tuple):
+            value = " + ".join(map(str, value))
+        if name != "tune":
+            found[name] = str(value) if isinstance(value, Choice) else value
+    return found

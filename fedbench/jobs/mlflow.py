@@ -7,7 +7,7 @@ looking at: nothing is read back from MLflow.
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -108,8 +108,7 @@ def _unusable(uri: str, error: Exception) -> FedbenchError:
 def experiment_of(client: MlflowClient, name: str) -> str:
     """The id of the experiment of that name, which is made if there is none.
 
-    One that was deleted keeps its name, and nothing can be written to it: it is restored, which is
-    printed.
+    One that was deleted keeps its name, and cannot be written to: it is restored, and that said.
     """
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
@@ -132,8 +131,13 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     if not versions:
         return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    named = [(copy.data.tags.get(RUN, ""), copy) for copy in _copies(client, experiment)]
-    copies = [(run_id, copy) for run_id, copy in named if run_id in versions]
+    copies: list[tuple[str, Run]] = []
+    token: str | None = None
+    while token != "":
+        page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
+        copies += [(copy.data.tags.get(RUN, ""), copy) for copy in page]
+        token = page.token or ""
+    copies = [(run_id, copy) for run_id, copy in copies if run_id in versions]
     current = {  # those that were copied to the end, of runs not trained again since
         run_id: copy
         for run_id, copy in copies
@@ -145,15 +149,6 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
         if copy is not current.get(run_id):
             client.delete_run(copy.info.run_id)
     return sum(added)
-
-
-def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
-    """All runs of the experiment; each comes with all of its params, tags and last metrics."""
-    token: str | None = None
-    while token != "":
-        page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
-        yield from page
-        token = page.token or ""
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
@@ -193,7 +188,8 @@ def _copy(
     # It began as many seconds before it ended as it computed: pauses of a run that was stopped and
     # resumed are left out. Records of earlier versions do not say when it ended; their file does.
     said = record.get("ended")
-    ended = datetime.fromisoformat(said).timestamp() if said else folder.ended()
+    file = folder.path / "run.json"
+    ended = datetime.fromisoformat(said).timestamp() if said else file.stat().st_mtime
     began = round(1000 * (ended - sum(record["seconds"].values())))
     key = client.create_run(experiment, began, {**tags, **own}).info.run_id
     history = folder.history(record)
@@ -206,10 +202,7 @@ def _copy(
 
 
 def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
-    """A row of a history as MLflow takes it, at a time in milliseconds since 1970.
-
-    'accuracy[two]' is called 'accuracy/two' there.
-    """
+    """A row of a history, at a time in ms since 1970; 'accuracy[two]' is called 'accuracy/two'."""
     values = {name.replace("[", "/").replace("]", ""): float(value) for name, value in row.items()}
     step = int(values.pop("round"))
     return [Metric(name, value, time, step) for name, value in values.items()]

@@ -1,24 +1,39 @@
-"""Publishes finished runs as tables that travel, and turns such tables back into runs."""
+"""Publishes finished runs as tables that travel, and turns such tables back into runs.
+
+Before runs may stand together, their records are sound, each was trained once, and all on one data.
+"""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.checks import checked, require_name
+from fedbench.base.checksums import canonical, digest
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import exists, matching, read_json, write_text
-from fedbench.jobs.publish_checks import joined, require_same_data, require_sound
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
+from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, forget_failure, state
 from fedbench.store.frames import in_pandas
 from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
 from fedbench.store.results import without_folders
-from fedbench.store.run import CHECKSUM
+from fedbench.store.run import CHECKSUM, DONE, require_record
 from fedbench.store.settings import is_outdated
 
 _WEIGHTS = "model.safetensors"  # which are not published
+_AGAIN = "take another copy of it"
+_OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
+# What is published, by the field of `Published`: one of it in words, and when two are the same
+_SAME: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "runs": ("run", PublishedRun.same_numbers),
+    # versions differ in how they spell a number: 10 and 10.0
+    "searches": ("search", lambda one, other: canonical(dict(one)) == canonical(dict(other))),
+    "data": ("data set", lambda one, other: one["checksum"] == other["checksum"]),
+}
 
 
 @dataclass(frozen=True)
@@ -109,8 +124,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
 
 def roles(plan: Plan, paper: str) -> dict[str, Role]:
     """The method of each of the paper's runs, and of the trials of their searches, by id."""
-    found: dict[str, Role] = {}
-    trials: dict[str, Role] = {}
+    found, trials = dict[str, Role](), dict[str, Role]()
     for cell in plan.cells:
         if cell.paper == paper and "method" in cell.coords:
             method = str(cell.coords["method"])
@@ -124,11 +138,10 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     """Write all that the exports hold into the results folder, with Snakemake's stamps.
 
     `among` names the runs, data sets and searches that are meant; without it all are. Runs that
-    have other numbers by now (`spec.numerics`), or another id, are left out.
-
-    Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
-    naming a run, a data set or a search that is there with another content. A run's record is
-    written last, so that a folder that has one is whole, whenever this is stopped.
+    have other numbers by now (`spec.numerics`), or another id, are left out. Nothing is written
+    unless all of it may stand beside what the folder has: raises `FedbenchError` naming what is
+    there with another content. A run's record is written last, so that a folder that has one is
+    whole, whenever this is stopped.
     """
     told = [(file, read_checked(file)) for file in files]
     asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]
@@ -170,10 +183,7 @@ def read_checked(file: Path) -> Published:
 def _there(
     results: Path, run_ids: Iterable[str], searches: Iterable[str] = (), data: Iterable[str] = ()
 ) -> Published:
-    """What of these a results folder has; raises `FedbenchError` on a changed file.
-
-    The facts of data sets are without the folder that they lay in on this machine.
-    """
+    """What of these a results folder has, without its machine's folders; no file may be changed."""
     runs = {run_id: published_run(Results(results).run(run_id), run_id) for run_id in run_ids}
     winners = {search: Results(results).winner(search) for search in searches}
     facts = {key: Results(results).data(key) for key in data}
@@ -194,3 +204,94 @@ def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
     tables = {Path(name).stem: folder.arrow(Path(name).stem, record) for name in files}
     kept = {name: value for name, value in record.items() if name not in ("files", CHECKSUM)}
     return PublishedRun(kept | {"data": without_folders(record["data"])}, tables, files)
+
+
+def require_sound(content: Published, origin: Path) -> None:
+    """Raise `FedbenchError`, with `origin`, on anything that is damaged or of other numerics.
+
+    A run is finished, its id follows from its settings, it has rounds, and it was trained on the
+    data whose facts are beside it.
+    """
+    things = [("data set", key, told, "checksum") for key, told in content.data.items()]
+    things += [("search", key, told, "chosen") for key, told in content.searches.items()]
+    for kind, key, told, field in things:
+        if field not in told:
+            raise FedbenchError(f"{origin}: {kind} {key}: the field {field} is missing")
+        require_name("name", key, origin)
+    for key, run in content.runs.items():
+        _require_sound_run(key, run, f"{origin}: run {key}")
+    require_same_data(content, origin)
+
+
+def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
+    require_name("run", key, where)
+    fields, settings = require_record(where, dict(run.record), _AGAIN), run.record.get("settings")
+    if fields.status not in DONE:
+        raise FedbenchError(f"{where}: its status is {fields.status}, not one of {', '.join(DONE)}")
+    if fields.id != key:
+        raise FedbenchError(f"{where}: holds the record of run {fields.id}; {_AGAIN}")
+    if "rounds" not in run.tables:
+        raise FedbenchError(f"{where}: has no rounds; {_AGAIN}")
+    for name in run.tables:
+        require_name("table", name, where)
+    if not isinstance(settings, dict):
+        raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
+    with at(f"{where}: settings"):
+        identity = digest(settings)
+    if not key.endswith(f"-{identity}"):
+        raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
+    if settings.get("numerics") != NUMERICS:
+        raise FedbenchError(
+            f"{where}: has numerics {settings.get('numerics')}, and this fedbench has {NUMERICS}, "
+            "which gives other numbers; use the fedbench that trained it, or move the file away "
+            "and train again"
+        )
+
+
+def require_same_data(content: Published, origin: Path) -> None:
+    """Refuse a run that was trained on other data than the facts beside it are of."""
+    for key, run in content.runs.items():
+        where = f"{origin}: run {key}"
+        with at(f"{where}: resolved.dataset"):
+            data = data_key(checked(Choice, run.record["resolved"].get("dataset")))
+        trained = run.record["data"].get("checksum")
+        loaded = content.data[data]["checksum"] if data in content.data else trained
+        if loaded != trained:
+            raise FedbenchError(
+                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set "
+                f"{data} here has {str(loaded)[:12]}; {_OTHER_DATA}"
+            )
+
+
+def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
+    """All that several sources hold, each thing once; the first source with a thing wins.
+
+    Raises `FedbenchError` naming a thing that two sources have and that is not the same in both: a
+    run with other numbers, a search with another winner, a data set with another checksum.
+    """
+    whole: dict[str, dict[str, Any]] = {field: {} for field in _SAME}
+    origins: dict[tuple[str, str], Path] = {}
+    for origin, content in sources:
+        for field, (kind, same) in _SAME.items():
+            for key, thing in getattr(content, field).items():
+                first = origins.setdefault((kind, key), origin)
+                if not same(whole[field].setdefault(key, thing), thing):
+                    raise FedbenchError(
+                        f"{kind} {key} is not the same in {first} and in {origin}; "
+                        f"{_remedy(kind, key, (first, origin))}"
+                    )
+    return Published(**whole)
+
+
+def _remedy(kind: str, key: str, origins: tuple[Path, Path]) -> str:
+    """What to do about a thing that two files, or a file and a results folder, tell differently."""
+    if kind == "data set":
+        return _OTHER_DATA
+    if kind == "search":
+        return "delete the one whose trials are not wanted"
+    folders = [Results(origin).run(key).path for origin in origins if origin.is_dir()]
+    way_out = "take away the file that is not wanted"
+    if folders:
+        way_out = f"delete {folders[0]} and run `fedbench restore`, or move the published file away"
+        way_out += " and run `fedbench export`"
+    return f"it was trained twice: {way_out}"

@@ -46,10 +46,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Overview:
-    """All runs of a plan at one moment: by paper, altogether, and those that are not complete.
-
-    left: those that wait or were stopped.
-    """
+    """All runs of a plan at one moment; `left` are those that wait or were stopped."""
 
     papers: dict[str, Tally]
     everything: Tally
@@ -80,7 +77,16 @@ class Watcher:
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
-        states, paces = self._states(), self._paces()
+        folders, states = Results(self.results), dict[str, RunState]()
+        there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
+        for run_id in self.plan.runs:
+            now = self._complete.get(run_id, RunState(Status.waiting))
+            if run_id in there and not now.complete:
+                now = state(folders.run(run_id))
+            if now.complete:
+                self._complete[run_id] = now
+            states[run_id] = now
+        paces = self._paces()
         left = {run_id: self._left(run_id, now, paces) for run_id, now in states.items()}
 
         def tally(run_ids: Iterable[str]) -> Tally:
@@ -97,19 +103,6 @@ class Watcher:
             failed=by[Status.failed],
             left=[*by[Status.waiting], *by[Status.stopped]],
         )
-
-    def _states(self) -> dict[str, RunState]:
-        folders = Results(self.results)
-        there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
-        states = {}
-        for run_id in self.plan.runs:
-            now = self._complete.get(run_id, RunState(Status.waiting))
-            if run_id in there and not now.complete:
-                now = state(folders.run(run_id))
-            if now.complete:
-                self._complete[run_id] = now
-            states[run_id] = now
-        return states
 
     def _paces(self) -> dict[str, float]:
         """Measured seconds over expected ones of the complete runs, by model, and '' for all."""

@@ -5,23 +5,6 @@ a search waits for, are apart from other runs. So what a run waits for does not 
 other runs share its job, and Snakemake trains nothing again if the jobs are cut in another way.
 All trials of a search are in one job, or in few if they do not fit: once it ends, the runs that
 wait for this search can start, though other trials are still being trained.
-
-Peak memory in MB of two rounds of FedAvg on a CPU with made-up samples, as the kernel counts it. A
-process with PyTorch has 690 before it trains. What a model adds to that, at mini-batches of 64, and
-one set of its weights are its `MEGABYTES`.
-
-| model, input, mini-batch | weights | peak |
-|---|---|---|
-| LeNet-5, 32×32, 64; 256 | 0.2 | 879; 999 |
-| A-CNN, 32×32, 64 | 10 | 1,453 |
-| S-CNN, 32×32, 50 | 3.3 | 1,144 |
-| S-CNN for 64×64, 50 | 9.8 | 2,181 |
-| ResNet-8, 32×32, 64 | 0.3 | 987 |
-| ResNet-20 with batch norm, 32×32, 64 | 1.1 | 1,170 |
-| ResNet-18, CIFAR stem, 32×32, 50; with SCAFFOLD | 45 | 1,978; 2,601 |
-| ResNet-18, ImageNet stem, 64×64, 256 | 45 | 2,155 |
-| ViT-Small, 224×224, 32 | 87 | 4,358 |
-| DistilBERT, 128 tokens, 64 | 268 | 7,026 |
 """
 
 import heapq

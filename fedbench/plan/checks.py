@@ -169,8 +169,7 @@ def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
 
     Such as those of a template without '$': their rows would be equal, and claims would compare
     runs with themselves. Single points may be the same run, as where two scalings of one size meet
-    at a parameter of 0. A scale may make levels so, which puts one data set in the place of two:
-    the settings before the cut decide.
+    at a parameter of 0. A scale may put one data set in the place of two: the paper decides.
     """
     for key, grid in paper.grids.items():
         of_grid = [(cell.coords, cell.seed, cell.run_id) for cell in cells if cell.grid == key]

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -166,8 +166,21 @@ def by_table(
         needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
     needed["all, shared runs once"] = list(plan.runs)
     needed |= {name: list(part.runs) for name, part in parts}
-    on = cores or here()
-    return {name: _budget(plan, ids, all_costs, on) for name, ids in needed.items()}
+    budgets = {}
+    for name, ids in needed.items():
+        of_runs = {run_id: all_costs[run_id] for run_id in ids}
+        seconds = {run_id: cost.core_seconds for run_id, cost in of_runs.items()}
+        on = cores or here()
+        jobs = make_jobs(plan, seconds, cores=on)
+        budgets[name] = Budget(
+            len(of_runs),
+            sum(cost.passes for cost in of_runs.values()),
+            sum(seconds.values()) / 3600,
+            sum(cost.gpu_seconds for cost in of_runs.values()) / 3600,
+            elapsed([job.seconds for job in jobs], on) / 3600,
+            0.02 * len(of_runs) + sum(cost.rows for cost in of_runs.values()) * 1e-4,
+        )
+    return budgets
 
 
 def hours_left(
@@ -183,20 +196,6 @@ def hours_left(
         seconds = [all_costs[run_id].core_seconds for run_id in needed if run_id not in finished]
         hours[name] = max([sum(seconds) / here(), *seconds]) / 3600
     return hours
-
-
-def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:
-    costs_by_run = {run_id: all_costs[run_id] for run_id in ids}
-    seconds = {run_id: cost.core_seconds for run_id, cost in costs_by_run.items()}
-    jobs = make_jobs(plan, seconds, cores=cores)
-    return Budget(
-        len(costs_by_run),
-        sum(cost.passes for cost in costs_by_run.values()),
-        sum(seconds.values()) / 3600,
-        sum(cost.gpu_seconds for cost in costs_by_run.values()) / 3600,
-        elapsed([job.seconds for job in jobs], cores) / 3600,
-        0.02 * len(costs_by_run) + sum(cost.rows for cost in costs_by_run.values()) * 1e-4,
-    )
 
 
 def in_words(hours: float) -> str:

@@ -31,34 +31,29 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
 
     Raises `FedbenchError` if it cannot be read.
     """
-    text = json.dumps(choice.params)
-    return _declared(choice.name, text) or _counted(choice.name, text, folder)
+    return _samples(choice.name, json.dumps(choice.params), folder) or _USUAL
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
     """Training and test samples as declared; where they are not, a guess without reading a file."""
     with suppress(FedbenchError):  # what is wrong with it is said by the job that plans
-        return _declared(choice.name, json.dumps(choice.params)) or _USUAL
+        return _samples(choice.name, json.dumps(choice.params), None) or _USUAL
     return _USUAL
 
 
 @cache
-def _declared(name: str, params: str) -> tuple[int, int] | None:
-    declared: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
-    return declared
-
-
-@cache
-def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
-    dataset = registry.build("dataset", name, json.loads(params)).load(folder)
+def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int] | None:
+    """As declared, else as counted in a folder, if one is named."""
+    source = registry.build("dataset", name, json.loads(params))
+    declared: tuple[int, int] | None = source.samples()
+    if declared or folder is None:
+        return declared
+    dataset = source.load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 
 
 def files(choice: Choice, folder: Path) -> tuple[Path, ...]:
-    """The existing files of the user's that the data set is read from.
-
-    A missing file is reported by the job that loads the data.
-    """
+    """The user's files that a data set is read from, if they exist; loading names a missing one."""
     source = registry.build("dataset", choice.name, choice.params)
     return tuple(file for file in source.files(folder) if file.exists())
 
@@ -103,11 +98,7 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
 
 
 def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
-    """Each file that the data were read from, and its sha256.
-
-    It is named by the data set and the path in its settings: records of runs that were restored do
-    not say in which folder the file lay.
-    """
+    """Each file, by data set and path there (restored records have no folders), and its sha256."""
     for key, checksum in data.items():
         if "file" in data and key.startswith("sha256"):
             name = key.removeprefix("sha256").strip() or Path(data["file"]).name

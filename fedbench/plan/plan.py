@@ -70,8 +70,7 @@ class Plan:
     def to_train(self, train: str) -> "Plan":
         """The plan of the runs to train: 'all', 'none', or those of methods, separated by commas.
 
-        The searches of these runs are among them. Raises `FedbenchError` on a method that no run
-        has.
+        Their searches are among them. Raises `FedbenchError` on a method that no run has.
         """
         if train == "all":
             return self

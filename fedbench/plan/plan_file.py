@@ -173,10 +173,7 @@ class PlanFile:
         return list(self.runs(ids).values())
 
     def search(self, search: str) -> tuple[RunSpec, list[RunSpec]]:
-        """A run whose settings the search chooses, and the trials; all such runs share the search.
-
-        Raises `FedbenchError` if the plan does not have the search.
-        """
+        """A run that the search chooses for, and the trials; `FedbenchError` if it is not there."""
         require_among("", "search in this plan", search, self._content.trials)
         trials = self._content.trials[search]
         run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)

@@ -75,10 +75,7 @@ def printed_choices(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class ItemLeftOut:
-    """The title of a table or figure that is not shown, and of versions of it that are.
-
-    The latter is what they add to it: 'on CIFAR-10' of 'Table 1 on CIFAR-10'.
-    """
+    """The title of a table or figure that is not shown, and what versions that are add to it."""
 
     title: str
     versions: tuple[str, ...] = ()
@@ -96,8 +93,7 @@ class PointsLeftOut:
 class LeftOut:
     """What a scale leaves out: tables and figures, points of others, and levels by axis.
 
-    `about` is what the scale's file says of its changes to this paper, `axes` what the paper's file
-    says of some axes.
+    `about` is what the scale's file says of it, `axes` what the paper's file says of some axes.
     """
 
     items: tuple[ItemLeftOut, ...]

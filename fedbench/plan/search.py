@@ -34,18 +34,14 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed.
 
-    Runs with different seeds share one search, and so do methods whose searches have the same
-    trials.
+    Runs with other seeds share it, and so do methods whose searches have the same trials.
     """
     tune = run.tune and run.tune.model_copy(update={"trials": {}})
     return digest(run.trial().changed(tune=tune, seed=0).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: every combination of its grid, with each of the search's seeds.
-
-    A partition that is fixed by `data_seed` is theirs, too.
-    """
+    """The runs of a search: each point of its grid with each of its seeds; none without one."""
     tune = run.tune
     if tune is None:
         return []
@@ -61,8 +57,7 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
 def words(run: RunSpec) -> str:
     """A run's search in words: 'the best of 4 by the last accuracy on the test set'.
 
-    It ends with what the trials train, such as 'trials of FedSAM over 50 rounds', where it is not
-    what the run trains.
+    Then what the trials train, where it is another: 'trials of FedSAM over 50 rounds'.
     """
     tune, trial = run.tune, run.trial()
     if tune is None:
@@ -195,13 +190,15 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     return [k for k, v in numeric.items() if point[k] in (min(v), max(v))]
 
 
-def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
-    """The run with the settings that its search chose.
+def resolved(run: RunSpec, results: Path) -> RunSpec:
+    """The run with the settings that its search, if any, chose.
 
     The settings are chosen anew from the trials. Raises `FedbenchError` if the winner's file says
     other settings, because the file or a trial was changed since.
     """
-    file = Results(results).winner(search)
+    if run.tune is None:
+        return run
+    file = Results(results).winner(search_id(run))
     if not exists(file):
         raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
     try:

@@ -106,12 +106,12 @@ class WorkflowPaths:
     @property
     def tracked(self) -> str:
         """The stamp of the last copy into MLflow."""
-        return str(self._results.tracked(self.scheduled.scale))
+        return f"{self._of_scale}/tracked"
 
     @property
     def nothing_missing(self) -> str:
         """The stamp that says that no run of the plan has failed."""
-        return str(self._results.nothing_missing(self.scheduled.scale))
+        return f"{self._of_scale}/nothing-missing"
 
     @property
     def sources(self) -> list[str]:
@@ -124,10 +124,7 @@ class WorkflowPaths:
         return [str(nearby(file)) for file in read]
 
     def read(self, folder: Path) -> list[str]:
-        """All that rules read and that was there before: sources, the user's data, finished runs.
-
-        `folder` is that of the data files.
-        """
+        """What rules read and was there before: sources, data files (in `folder`), facts, runs."""
         data = [str(each) for choice in self._datasets.values() for each in files(choice, folder)]
         facts, winners = map(self.data, self._datasets), map(self.winner, self.scheduled.trials)
         return [*self.sources, *data, *facts, *winners, *map(self.stamp, self.scheduled.runs)]
@@ -217,7 +214,7 @@ class WorkflowPaths:
 
     def log(self, name: str) -> str:
         """The log of a job."""
-        return str(self._results.log(self.scheduled.scale, name))
+        return f"{self._of_scale}/logs/{name}.log"
 
     def pages(self) -> list[str]:
         """The HTML pages of the report, and the list of all files that were written with them."""
@@ -269,6 +266,10 @@ class WorkflowPaths:
     @cached_property
     def _results(self) -> Results:
         return Results(self.results)
+
+    @property
+    def _of_scale(self) -> Path:
+        return self.results / self.scheduled.scale
 
     @property
     def _report(self) -> Path:

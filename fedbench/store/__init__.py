@@ -5,10 +5,8 @@ from fedbench.store.frames import write_frame as write_frame
 from fedbench.store.results import Results as Results
 from fedbench.store.results import origins as origins
 from fedbench.store.run import CHECKPOINT as CHECKPOINT
-from fedbench.store.run import Record as Record
 from fedbench.store.run import RunFolder as RunFolder
 from fedbench.store.run import locked as locked
-from fedbench.store.run import require_record as require_record
 from fedbench.store.states import RunState as RunState
 from fedbench.store.states import Status as Status
 from fedbench.store.states import failure_file as failure_file

@@ -37,8 +37,7 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """A table of these rows; a column without any value is left out.
 
-    A column is of numbers if all of its values are; otherwise of text, with JSON in place of what
-    is no text.
+    One of numbers alone stays so; any other is of text, with JSON for what is no text.
     """
     found = list(rows)
     names = dict.fromkeys(name for row in found for name in row)

@@ -1,4 +1,4 @@
-"""Where everything below a results folder lies; no other module spells these paths.
+"""Where everything below a results folder lies but what a workflow alone writes there.
 
 And what is known of the data that runs were trained on, whichever run or file says it.
 """
@@ -67,25 +67,9 @@ class Results:
         """The plans of a scale that are there, sorted: the workflow leaves one."""
         return matching(self.root / scale, "plan-*.json")
 
-    def lock(self, scale: str) -> Path:
-        """The file that the workflow holds which writes the plan, frames and stamps of a scale."""
-        return self.root / scale / ".lock"
-
     def frame(self, scale: str, paper: str) -> Path:
         """The histories of a paper's runs in one frame."""
         return self.root / scale / f"{paper}.parquet"
-
-    def tracked(self, scale: str) -> Path:
-        """The empty file written when the runs of a plan have been copied into MLflow."""
-        return self.root / scale / "tracked"
-
-    def nothing_missing(self, scale: str) -> Path:
-        """The empty file written when no run of a plan has failed."""
-        return self.root / scale / "nothing-missing"
-
-    def log(self, scale: str, name: str) -> Path:
-        """What a job of the workflow printed."""
-        return self.root / scale / "logs" / f"{name}.log"
 
 
 def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:

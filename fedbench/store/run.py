@@ -14,20 +14,10 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 from pydantic import ConfigDict, Field
 
-from fedbench.base import signals
+from fedbench.base import files, signals
 from fedbench.base.checks import Strict, checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.base.files import (
-    PARTIAL,
-    atomic,
-    exists,
-    matching,
-    read_json,
-    require_writable,
-    sha256_of,
-    write_text,
-)
 from fedbench.store.frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
@@ -77,27 +67,24 @@ class RunFolder:
 
     def require_writable(self) -> None:
         """Raise `FedbenchError` before any training if results cannot be written."""
-        require_writable(self.path)
+        files.require_writable(self.path)
 
     def has_record(self) -> bool:
         """Whether the run has been trained to its end; nothing is read."""
-        return exists(self.path / "run.json")
+        return files.exists(self.path / "run.json")
 
     def version(self) -> str | None:
-        """12 digits of the sha256 of run.json, which change when the run is trained again.
-
-        None if there is no record.
-        """
+        """12 digits of run.json's sha256, others when the run is trained again; None without it."""
         file = self.path / "run.json"
-        return sha256_of(file)[:12] if exists(file) else None
+        return files.sha256_of(file)[:12] if files.exists(file) else None
 
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it was changed."""
         file = self.path / "run.json"
-        if not exists(file):
+        if not files.exists(file):
             return None
         with failing(f"{file}: not a run's record in JSON", self.remedy, (FedbenchError,)):
-            record = read_json(file)
+            record = files.read_json(file)
         # records of earlier versions have no checksum
         if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
             raise FedbenchError(
@@ -115,12 +102,12 @@ class RunFolder:
         Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
         """
         record = self.require_run(run_id)
-        files = (record or {}).get("files", {})
-        if record and "files" in record and "rounds.parquet" not in files:
+        sums = (record or {}).get("files", {})
+        if record and "files" in record and "rounds.parquet" not in sums:
             raise FedbenchError(
                 f"{self.path / 'run.json'}: files has no checksum of rounds.parquet; {self.remedy}"
             )
-        for name in files:
+        for name in sums:
             self._content(name, record or {})
         return record
 
@@ -133,10 +120,6 @@ class RunFolder:
                 f"{run_id}; {self.remedy}"
             )
         return record
-
-    def ended(self) -> float:
-        """When the record of a complete run was written, in seconds since 1970."""
-        return (self.path / "run.json").stat().st_mtime
 
     def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last.
@@ -213,26 +196,26 @@ class RunFolder:
         tables: Mapping[str, pd.DataFrame],
     ) -> None:
         """Write all files, run.json with their checksums and its own last, then no checkpoint."""
-        files = {}
+        sums = {}
         for name, frame in {**tables, "rounds": history}.items():
             file = f"{name}.parquet"
-            with atomic(self.path / file) as temporary:
+            with files.atomic(self.path / file) as temporary:
                 frame.to_parquet(temporary, index=False)
-                files[file] = sha256_of(temporary)
+                sums[file] = files.sha256_of(temporary)
         if tensors:
             from safetensors import SafetensorError
             from safetensors.torch import save_file
 
             weights = self.path / "model.safetensors"
             plain = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
-            with atomic(weights) as temporary:
+            with files.atomic(weights) as temporary:
                 try:
                     save_file(plain, temporary)
                 except SafetensorError as error:  # in place of an OSError, as on a full disk
                     raise FedbenchError(f"{weights}: cannot be written: {error}") from None
-                files[weights.name] = sha256_of(temporary)
-        whole = with_checksum({**record, "files": files})
-        write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
+                sums[weights.name] = files.sha256_of(temporary)
+        whole = with_checksum({**record, "files": sums})
+        files.write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         self.forget_checkpoint()
 
     def forget_checkpoint(self) -> None:
@@ -255,7 +238,7 @@ def locked(folder: RunFolder, say: Callable[[str], None] = print) -> Iterator[No
         _acquire(lock, folder, say)
     try:
         if first and lock.is_locked:
-            for partial in matching(folder.path, f".*{PARTIAL}"):
+            for partial in files.matching(folder.path, f".*{files.PARTIAL}"):
                 with suppress(OSError):
                     partial.unlink()
         yield

@@ -55,10 +55,7 @@ def recorded_run(settings: Mapping[str, Any]) -> RunSpec:
 
 
 def is_outdated(settings: Mapping[str, Any]) -> bool:
-    """Whether no plan asks for such a run any more: other numbers, or another id for the same run.
-
-    settings: those of its record, from which its id follows.
-    """
+    """Whether no plan asks for the run of such settings any more: other numbers, or another id."""
     with suppress(FedbenchError):  # of a plug-in that is not here nobody knows
         now = recorded_run(settings).settings()
         return any(now.get(name) != settings.get(name) for name in {*now, *settings} - {"plugins"})

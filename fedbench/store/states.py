@@ -63,7 +63,11 @@ def state(folder: RunFolder) -> RunState:
     if sign and _alive(sign):
         return RunState(Status.running, round_)
     if exists(failure_file(folder)):
-        return RunState(Status.failed, why=_reason(failure_file(folder)))
+        try:
+            lines = ["no reason was written", *read_text(failure_file(folder)).split("\n")]
+        except FedbenchError as error:
+            lines = [str(error)]
+        return RunState(Status.failed, why=[line for line in lines if line.strip()][-1])
     stopped = sign or exists(folder.path / CHECKPOINT)
     return RunState(Status.stopped if stopped else Status.waiting, round_)
 
@@ -151,11 +155,3 @@ def _alive(sign: dict[str, Any]) -> bool:
     if sign["host"] != socket.gethostname():
         return time.time() - float(sign["at"]) < _SILENT
     return alive(int(sign["pid"]), sign.get("began"))
-
-
-def _reason(file: Path) -> str:
-    try:
-        lines = read_text(file).split("\n")
-    except FedbenchError as error:
-        return str(error)
-    return next((line for line in reversed(lines) if line.strip()), "no reason was written")

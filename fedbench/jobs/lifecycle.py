@@ -47,7 +47,7 @@ def require_past(files: Iterable[str | Path]) -> None:
 
 
 def hold(folder: Path) -> None:
-    """Have this folder for a workflow until this process ends, however it ends; `unlock` asks."""
+    """Have this folder for a workflow until this process ends, however it ends."""
     _acquire(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
 
 

@@ -24,7 +24,7 @@ from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable
 from fedbench.jobs.collect import trained_with
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
@@ -82,10 +82,8 @@ def client_of(uri: str) -> MlflowClient:
     patience = os.environ.get(TIMEOUT)
     os.environ.setdefault(TIMEOUT, PATIENCE)
     file = uri.removeprefix("sqlite:///").partition("?")[0]
-    try:
-        if uri.startswith("sqlite:///") and exists(
-            Path(file)
-        ):  # a folder in its place, say, is told of at once
+    try:  # opened first, since a folder or another file in its place is said at once then
+        if uri.startswith("sqlite:///") and exists(Path(file)):
             with closing(sqlite3.connect(file)) as database:
                 database.execute("PRAGMA schema_version")
         client = MlflowClient(tracking_uri=uri)
@@ -152,7 +150,10 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
-    """By id of the paper's runs and of the trials of their searches: name, method, role, tables."""
+    """By id of the paper's runs and of the trials of their searches: name, method, role, tables.
+
+    The name is as 'FedGKD · AG News · alpha 0.1 · s0'.
+    """
     cells = [cell for cell in plan.cells if cell.paper == paper]
     tables: dict[str, set[str]] = {cell.run_id: set() for cell in cells}
     for key, item in plan.papers[paper].items():
@@ -160,21 +161,19 @@ def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
             tables[cell.run_id].add(f"{paper}/{key}")
     trials, runs = dict[str, dict[str, str]](), dict[str, dict[str, str]]()
     for cell in reversed(cells):  # a run of several cells is called as the first of them
-        shown = {"fedbench.tables": ", ".join(sorted(tables[cell.run_id]))}
-        runs[cell.run_id] = _described(cell, "run", f"s{cell.seed}") | shown
+        axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
+        levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
+        parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"
+        method = str(cell.coords.get("method", "")) or parts  # where no axis names it
+        runs[cell.run_id] = {
+            "mlflow.runName": " · ".join([*levels, f"s{cell.seed}"]),
+            **{"method": method, "fedbench.role": "run"},
+            "fedbench.tables": ", ".join(sorted(tables[cell.run_id])),
+        }
         for n, trial in enumerate(plan.trials.get(plan.searches.get(cell.run_id, ""), ()), 1):
-            trials[trial] = _described(cell, "trial", f"trial {n}")
+            name = " · ".join([*levels, f"trial {n}"])
+            trials[trial] = {"mlflow.runName": name, "method": method, "fedbench.role": "trial"}
     return trials | runs
-
-
-def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
-    """The tags of a run of the cell, which is called 'FedGKD · AG News · alpha 0.1 · s0'."""
-    axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
-    levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
-    name = " · ".join([*levels, last])
-    parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"  # where no axis names it
-    method = str(cell.coords.get("method", "")) or parts
-    return {"mlflow.runName": name, "method": method, "fedbench.role": role}
 
 
 def _copy(

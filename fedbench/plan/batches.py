@@ -38,12 +38,13 @@ _MAPPED = 4000  # MB of a data set; a larger one is mapped from a file
 
 @dataclass(frozen=True)
 class Job:
-    """Runs for one process, in the order of the plan, and the seconds they may take on a core."""
+    """Runs for one process, in the order of the plan, and the seconds they may take on a core.
+
+    data: the key of their data set; search: the id of the search that they wait for, or ''.
+    """
 
     data: str
-    """The key of their data set."""
     search: str
-    """The id of the search that they wait for, or ''."""
     trial: bool
     runs: dict[str, RunSpec]
     seconds: float

@@ -41,8 +41,7 @@ def check_scale(
     if papers.keys() >= files.keys():
         _check_levels(f"{file}: levels", scale.levels, papers.values())
         for case in scale.seed_cases:
-            wanted = {axis: as_tuple(levels) for axis, levels in case.where.items()}
-            _check_levels(f"{file}: seed_cases.where", wanted, papers.values())
+            _check_levels(f"{file}: seed_cases.where", case.where, papers.values())
     for paper, by in scale.papers.items():
         place = f"{file}: papers.{paper}"
         if paper not in files:
@@ -89,7 +88,7 @@ def _check_names(place: str, by: Cut) -> None:
 
 
 def _check_levels(
-    place: str, chosen: Mapping[str, Sequence[Level]], papers: Iterable[Paper]
+    place: str, chosen: Mapping[str, Level | tuple[Level, ...]], papers: Iterable[Paper]
 ) -> None:
     """Refuse an axis or a level that no grid of these papers has."""
     axes: dict[str, list[Level]] = {}
@@ -98,10 +97,9 @@ def _check_levels(
             axes.setdefault(axis, []).extend(levels)
     for axis, wanted in chosen.items():
         require_among(place, "axis", axis, axes)
-        for level in wanted:
+        for level in as_tuple(wanted):
             if level not in axes[axis]:
-                error = no_level(level, axes[axis], f"level of {axis}")
-                raise FedbenchError(f"{place}: {error}")
+                raise FedbenchError(f"{place}: {no_level(level, axes[axis], f'level of {axis}')}")
 
 
 def check_paper(

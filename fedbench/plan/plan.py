@@ -3,14 +3,13 @@
 Cells with the same settings share one run, whichever tables, figures or papers they belong to.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import extras
 from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
-from fedbench.base.grouping import grouped
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
 from fedbench.paper.notation import Where
@@ -170,12 +169,11 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     return runs, searches, names
 
 
-def told(paper: Paper, cells: Iterable[Cell]) -> Paper:
+def told(paper: Paper, cells: Collection[Cell]) -> Paper:
     """The paper of these cells, whose titles say how many rounds its runs have."""
-    of_grid = grouped(cells, lambda cell: cell.grid)
-    return with_rounds(
-        paper, {k: {cell.run.rounds for cell in each} for k, each in of_grid.items()}
-    )
+    grids = {cell.grid for cell in cells}
+    rounds = {grid: {cell.run.rounds for cell in cells if cell.grid == grid} for grid in grids}
+    return with_rounds(paper, rounds)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

@@ -121,11 +121,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     place = folder or next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
     kind = table if table in TABLES else "probes"
     files = [file for paper in matching(place, "*/") for file in matching(paper, f"{kind}-*")]
-    frame = (
-        frames.in_pandas(frames.stacked([_read(file) for file in files]))
-        if files
-        else pd.DataFrame()
-    )
+    frame = frames.in_pandas(frames.stacked([_read(file) for file in files]))
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
@@ -172,9 +168,7 @@ def write_published(
 
 def _digest(facts: Mapping[str, pa.Table]) -> str:
     """That of an export: the rows of runs have the checksums of all other tables."""
-    return digest(
-        {name: frames.table_checksum(table) for name, table in facts.items() if len(table)}
-    )
+    return digest(_checksums({name: table for name, table in facts.items() if len(table)}))
 
 
 def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
@@ -231,13 +225,13 @@ def read_published(file: Path) -> Published:
     if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
         raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
     with failing(f"{file}: cannot be read", _AGAIN):
-        rounds = _grouped(tables["rounds"], ["run_id"])
-        probes = _grouped(tables["probes"], ["run_id", "probe"])
+        rounds = _grouped(tables["rounds"], "run_id")
+        probes = _grouped(tables["probes"], "run_id", "probe")
         runs = {}
         for row in tables["runs"].to_pylist():
             key, found = row["run_id"], {}
             for each, columns in json.loads(row["tables"]).items():
-                part = rounds.get((key,)) if each == "rounds" else probes.get((key, each))
+                part = rounds.get(key) if each == "rounds" else probes.get((key, each))
                 schema = pa.schema([(c, pa.type_for_alias(kind)) for c, kind in columns.items()])
                 empty = schema.empty_table()
                 found[each] = empty if part is None else part.select([*columns]).cast(schema)
@@ -263,15 +257,13 @@ def _read(file: Path) -> pa.Table:
     return table
 
 
-def _grouped(table: pa.Table, keys: list[str]) -> dict[tuple[str, ...], pa.Table]:
+def _grouped(table: pa.Table, *keys: str) -> dict[Any, pa.Table]:
     if not len(table):
         return {}
-    groups = frames.in_pandas(table.select(keys)).groupby(keys, sort=False).indices
+    by = [*keys] if keys[1:] else keys[0]
+    groups = frames.in_pandas(table.select(keys)).groupby(by, sort=False).indices
     plain = table.replace_schema_metadata(None)
-    return {
-        key if isinstance(key, tuple) else (key,): plain.slice(rows[0], len(rows))
-        for key, rows in groups.items()
-    }
+    return {key: plain.slice(rows[0], len(rows)) for key, rows in groups.items()}
 
 
 def _checksums(tables: Mapping[str, pa.Table]) -> dict[str, str]:

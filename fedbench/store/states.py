@@ -79,15 +79,20 @@ def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
     The file is deleted at the end; a process that is killed leaves it behind. A disk that is full
     meanwhile stops no run for the sake of a sign.
     """
-    last = _write_sign(folder, 0)
+    who = {"host": socket.gethostname(), "pid": os.getpid(), "began": began(os.getpid())}
+    last = 0.0
+
+    def write(round_: int) -> None:
+        nonlocal last
+        last = time.time()
+        write_text(folder.path / _SIGN, json.dumps(who | {"at": last, "round": round_}))
 
     def beat(round_: int) -> None:
-        nonlocal last
         if time.time() - last >= _PAUSE:
-            last = time.time()
             with suppress(OSError, FedbenchError):
-                _write_sign(folder, round_)
+                write(round_)
 
+    write(0)
     try:
         yield beat
     finally:
@@ -132,13 +137,6 @@ def note_failure(folder: RunFolder, error: Exception) -> Path:
 def forget_failure(folder: RunFolder) -> None:
     """Delete what `note_failure` wrote, if anything."""
     failure_file(folder).unlink(missing_ok=True)
-
-
-def _write_sign(folder: RunFolder, round_: int) -> float:
-    now = time.time()
-    who = {"host": socket.gethostname(), "pid": os.getpid(), "began": began(os.getpid())}
-    write_text(folder.path / _SIGN, json.dumps(who | {"at": now, "round": round_}))
-    return now
 
 
 def _sign(folder: RunFolder) -> dict[str, Any] | None:

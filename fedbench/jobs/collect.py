@@ -81,10 +81,8 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
     if wrong := _other_setting(run, actual):
-        raise FedbenchError(
-            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
-            f"say; {folder.remedy}"
-        )
+        said = f"resolved: {wrong} is not what the settings of the run say"
+        raise folder.damaged("run.json", said)
     settings = {"run_id": record["id"], "status": record["status"]}
     settings["tuned"] = json.dumps(_chosen(run, actual)) if run.tune else ""
     settings["search"] = words(run)
@@ -97,8 +95,7 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
     try:
         return RunSpec(**record["resolved"])
     except FedbenchError as error:
-        file = folder.path / "run.json"
-        raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
+        raise folder.damaged("run.json", f"resolved: {error}") from None
 
 
 def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:

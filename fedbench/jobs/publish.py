@@ -276,10 +276,8 @@ def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
             for key, thing in getattr(content, field).items():
                 first = origins.setdefault((kind, key), origin)
                 if not same(whole[field].setdefault(key, thing), thing):
-                    raise FedbenchError(
-                        f"{kind} {key} is not the same in {first} and in {origin}; "
-                        f"{_remedy(kind, key, (first, origin))}"
-                    )
+                    told = f"{kind} {key} is not the same in {first} and in {origin}"
+                    raise FedbenchError(f"{told}; {_remedy(kind, key, (first, origin))}")
     return Published(**whole)
 
 

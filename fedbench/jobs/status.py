@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,8 +86,12 @@ class Watcher:
             if now.complete:
                 self._complete[run_id] = now
             states[run_id] = now
-        paces = self._paces()
-        left = {run_id: self._left(run_id, now, paces) for run_id, now in states.items()}
+        paces, left = self._paces(), dict[str, float]()
+        for run_id, now in states.items():
+            ended, run = now.complete or now.status is Status.failed, self.plan.runs[run_id]
+            pace = paces.get(str(run.model)) or paces.get("") or 1.0
+            rest = pace * self._expected[run_id] * (1 - now.round / run.rounds)
+            left[run_id] = 0.0 if ended else rest
 
         def tally(run_ids: Iterable[str]) -> Tally:
             here = {run_id: states[run_id] for run_id in run_ids}
@@ -112,14 +116,6 @@ class Watcher:
                 spent, expected = sums.get(model, (0.0, 0.0))
                 sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
         return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
-
-    def _left(self, run_id: str, now: RunState, paces: Mapping[str, float]) -> float:
-        """The seconds that the rest of a run is expected to take; none for one that has failed."""
-        if now.complete or now.status is Status.failed:
-            return 0.0
-        run = self.plan.runs[run_id]
-        pace = paces.get(str(run.model)) or paces.get("") or 1.0
-        return pace * self._expected[run_id] * (1 - now.round / run.rounds)
 
 
 def duration(seconds: float) -> str:

@@ -169,10 +169,11 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     return runs, searches, names
 
 
-def told(paper: Paper, cells: Collection[Cell]) -> Paper:
+def told(paper: Paper, cells: Iterable[Cell]) -> Paper:
     """The paper of these cells, whose titles say how many rounds its runs have."""
-    grids = {cell.grid for cell in cells}
-    rounds = {grid: {cell.run.rounds for cell in cells if cell.grid == grid} for grid in grids}
+    rounds: dict[str, set[int]] = {}
+    for cell in cells:
+        rounds.setdefault(cell.grid, set()).add(cell.run.rounds)
     return with_rounds(paper, rounds)
 
 
@@ -196,12 +197,11 @@ def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
     return paper.model_copy(update=items | {"grids": kept, "claims": claims})
 
 
-def _with_points(paper: Paper, cells: Iterable[Cell]) -> Paper:
+def _with_points(paper: Paper, cells: Collection[Cell]) -> Paper:
     """The paper without the tables and figures of which a scale leaves no point."""
-    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells}
     keys = {
         key
         for key, item in paper.items()
-        if any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
+        if any(x.grid == item.grid and matches(x.coords, item.where) for x in cells)
     }
     return part_of(paper, keys | {*paper.facts}, paper.grids)

@@ -65,13 +65,10 @@ class Printed:
     @property
     def absence(self) -> str:
         """A sentence for the report where there is no file; empty where there is one."""
-        if exists(self.path):
-            return ""
         paper = self.path.name.replace(".printed.csv", ".yaml")
-        return (
-            f"There is no file {self.path.name} beside {paper}, so no number printed in the paper "
-            "is shown."
-        )
+        lacks = f"There is no file {self.path.name} beside {paper}"
+        said = f"{lacks}, so no number printed in the paper is shown."
+        return "" if exists(self.path) else said
 
 
 def read_printed(path: Path) -> Printed:
@@ -183,10 +180,8 @@ def check_printed(printed: Printed, paper: Paper) -> None:
     """
     for key, table in paper.tables.items():
         if table.printed and printed.absence:
-            raise FedbenchError(
-                f"{printed.path}: there is no such file, but tables.{key}.printed = "
-                f"'{table.printed}' asks for printed numbers"
-            )
+            asks = f"tables.{key}.printed = '{table.printed}' asks for printed numbers"
+            raise FedbenchError(f"{printed.path}: there is no such file, but {asks}")
     asked = {place.table: place for place in printed.numbers}
     for key, place in asked.items():
         if key in paper.tables:

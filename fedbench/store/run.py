@@ -83,17 +83,15 @@ class RunFolder:
         file = self.path / "run.json"
         if not files.exists(file):
             return None
-        with failing(f"{file}: not a run's record in JSON", self.remedy, (FedbenchError,)):
+        with failing(f"{file}: not a run's record in JSON", self._remedy, (FedbenchError,)):
             record = files.read_json(file)
         # records of earlier versions have no checksum
         if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
-            raise FedbenchError(
-                f"{file}: is not the record that the run wrote, by its field {CHECKSUM!r}; "
-                f"{self.remedy}"
-            )
+            said = f"is not the record that the run wrote, by its field {CHECKSUM!r}"
+            raise self.damaged("run.json", said)
         if record.get("status") not in DONE:
             return None
-        require_record(file, record, self.remedy)
+        require_record(file, record, self._remedy)
         return record
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
@@ -104,9 +102,7 @@ class RunFolder:
         record = self.require_run(run_id)
         sums = (record or {}).get("files", {})
         if record and "files" in record and "rounds.parquet" not in sums:
-            raise FedbenchError(
-                f"{self.path / 'run.json'}: files has no checksum of rounds.parquet; {self.remedy}"
-            )
+            raise self.damaged("run.json", "files has no checksum of rounds.parquet")
         for name in sums:
             self._content(name, record or {})
         return record
@@ -115,10 +111,8 @@ class RunFolder:
         """The record, if any; raises `FedbenchError` if it is another run's than this."""
         record = self.record()
         if record is not None and record["id"] != run_id:
-            raise FedbenchError(
-                f"{self.path / 'run.json'}: is the record of run {record['id']}, not of "
-                f"{run_id}; {self.remedy}"
-            )
+            said = f"is the record of run {record['id']}, not of {run_id}"
+            raise self.damaged("run.json", said)
         return record
 
     def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -131,20 +125,19 @@ class RunFolder:
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
-        file, rounds = self.path / "rounds.parquet", self.arrow("rounds", record)
+        file, rounds = "rounds.parquet", self.arrow("rounds", record)
         words = [x.name for x in rounds.schema if not any(is_(x.type) for is_ in _NUMBERS)]
         if words:
-            raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {self.remedy}")
+            raise self.damaged(file, f"column '{words[0]}' has no numbers")
         if "round" not in rounds.column_names:
-            raise FedbenchError(f"{file}: no column 'round'; {self.remedy}")
+            raise self.damaged(file, "no column 'round'")
         numbers = Counter(rounds["round"].to_pylist())
         if twice := [number for number, times in numbers.items() if times > 1]:
-            raise FedbenchError(f"{file}: round {twice[0]} is there twice; {self.remedy}")
+            raise self.damaged(file, f"round {twice[0]} is there twice")
         last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
         if last != record.get("rounds", last):
-            raise FedbenchError(
-                f"{file}: ends at round {last}, but run.json says {record['rounds']}; {self.remedy}"
-            )
+            said = f"ends at round {last}, but run.json says {record['rounds']}"
+            raise self.damaged(file, said)
         return rounds
 
     def has(self, name: str) -> bool:
@@ -154,13 +147,13 @@ class RunFolder:
 
     def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
-        record = self.record() or {} if record is None else record
         return in_pandas(self.arrow(name, record))
 
-    def arrow(self, name: str, record: Mapping[str, Any]) -> pa.Table:
+    def arrow(self, name: str, record: Mapping[str, Any] | None) -> pa.Table:
         """The table of that name in Arrow's form."""
+        record = self.record() or {} if record is None else record
         content = self._content(f"{name}.parquet", record)
-        with failing(f"{self.path / name}.parquet: cannot be read", self.remedy):
+        with failing(f"{self.path / name}.parquet: cannot be read", self._remedy):
             return read_arrow(content)
 
     def tensors(self, record: Mapping[str, Any]) -> "dict[str, Tensor]":
@@ -171,21 +164,23 @@ class RunFolder:
         return load(self._content(name, record)) if name in record.get("files", {}) else {}
 
     @property
-    def remedy(self) -> str:
+    def _remedy(self) -> str:
         """What to do about a damaged file, as the end of a sentence."""
         return f"delete the folder {self.path} to train the run again"
+
+    def damaged(self, name: str, said: str) -> FedbenchError:
+        """The error for a damaged file of the run, with what to do about it."""
+        return FedbenchError(f"{self.path / name}: {said}; {self._remedy}")
 
     def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
         """A file's bytes; raises `FedbenchError` unless they are those that the run wrote."""
         file = self.path / name
-        with failing(f"{file}: cannot be read", self.remedy):
+        with failing(f"{file}: cannot be read", self._remedy):
             content = file.read_bytes()
         checksum = record.get("files", {}).get(name)
         if checksum and hashlib.sha256(content).hexdigest() != checksum:
-            raise FedbenchError(
-                f"{file}: is not the file that the run wrote, by its sha256 in run.json; "
-                f"{self.remedy}"
-            )
+            said = "is not the file that the run wrote, by its sha256 in run.json"
+            raise self.damaged(name, said)
         return content
 
     def finish(

@@ -25,7 +25,6 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
     Parameters of choices have columns of their own, such as `fedprox.mu` and `partition.delta`.
-
     Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
     run that was not trained, whose files were changed after it ended, or that was trained on other
     data than the other runs or than the trials of a search, or with another winner of one.

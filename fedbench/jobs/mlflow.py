@@ -53,10 +53,9 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     A run that two papers share is copied to the experiments of both. A run that was trained again
     is copied again, and MLflow's run with the old numbers deleted, as is a copy that was cut short:
     MLflow shows them no longer, but can restore them. One that somebody deleted in MLflow is copied
-    again, and an experiment that was deleted there is restored with its runs.
-
-    Raises `FedbenchError` if the results cannot be written, the database or server cannot be used
-    or a run's files were changed.
+    again, and an experiment that was deleted there is restored with its runs. Raises
+    `FedbenchError` if the results cannot be written, the database or server cannot be used or a
+    run's files were changed.
     """
     require_writable(results)
     uri = uri or default_uri(results)

@@ -85,20 +85,17 @@ def _of_frames(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[tuple[floa
     if list(first) != list(second) or len(first) != len(second):
         yield np.inf, f"{first.shape} rows and columns, now {second.shape}"
         return
-    for name in first:
-        if not str(name).endswith("_seconds"):
-            apart = _apart(first[name], second[name])
-            if apart.any():
-                row = int(apart.argmax())
-                said = f"{name} {first[name].iloc[row]}, now {second[name].iloc[row]}, row {row}"
-                yield float(apart[row]), said
-
-
-def _apart(first: pd.Series, second: pd.Series) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
-        return np.where(first.to_numpy() == second.to_numpy(), 0.0, np.inf)
-    a, b = first.to_numpy(np.float64), second.to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(a - b) / np.maximum(1.0, np.abs(a))
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    return np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
+    for name in [name for name in first if not str(name).endswith("_seconds")]:
+        before, now = first[name], second[name]
+        if all(map(pd.api.types.is_numeric_dtype, (before, now))):
+            a, b = before.to_numpy(np.float64), now.to_numpy(np.float64)
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(a - b) / np.maximum(1.0, np.abs(a))
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            apart = np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
+        else:
+            apart = np.where(before.to_numpy() == now.to_numpy(), 0.0, np.inf)
+        if apart.any():
+            row = int(apart.argmax())
+            said = f"{name} {before.iloc[row]}, now {now.iloc[row]}, row {row}"
+            yield float(apart[row]), said

@@ -26,29 +26,27 @@ from fedbench.spec import RunSpec
 
 @dataclass(frozen=True)
 class Plan:
-    """The papers at one scale, all their cells, and the runs to train by id."""
+    """The papers at one scale, all their cells, and the runs to train by id.
+
+    about: what the scale is for, by its file; speeds: samples per second on one core by model, as
+    it declares them; tables: those that were asked for, empty for all; texts: of the papers' files;
+    asked: the papers with no other tables and claims than were asked for; papers: these without
+    what the scale leaves out, which `left_out` has; searches: id of a run that has a search → id of
+    the search; trials: id of a search → ids of its trial runs.
+    """
 
     scale: str
     about: str
-    """What the scale is for, in the words of its file."""
     speeds: dict[str, float]
-    """Samples per second that one core trains on, by model, as the scale's file declares them."""
     tables: tuple[str, ...]
-    """The tables and figures that were asked for; empty for all."""
     texts: dict[str, str]
-    """What stands in the file of each paper."""
     asked: dict[str, Paper]
-    """The papers, with no other tables and claims than were asked for."""
     papers: dict[str, Paper]
-    """The same, without what the scale leaves out."""
     left_out: dict[str, LeftOut]
-    """By paper, what the scale leaves out."""
     cells: list[Cell]
     runs: dict[str, RunSpec]
     searches: dict[str, str]
-    """Id of a run that has a search → id of the search."""
     trials: dict[str, list[str]]
-    """Id of a search → ids of its trial runs."""
 
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""

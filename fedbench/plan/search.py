@@ -102,15 +102,13 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
     ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
     best = max(range(len(tried)), key=lambda i: (whole[i], ranks[i]))
+    told = [score if math.isfinite(score) else None for score in scores]
     return {
         "chosen": tried[best],
         "on": tune.on,
         "by": tune.by,
         "parts": [str(part) for part in run.trial().parts],
-        "trials": [
-            {**point, "score": score if math.isfinite(score) else None}
-            for point, score in zip(tried, scores, strict=True)
-        ],
+        "trials": [{**x, "score": score} for x, score in zip(tried, told, strict=True)],
         "runs": [trial.id for trial in trials],
         "on_edge": _on_edge(tried[best], tune),
     }

@@ -17,7 +17,7 @@ from fedbench.base.files import exists, matching, read_json, write_text
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
-from fedbench.store import Results, RunFolder, Status, forget_failure, state
+from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.frames import in_pandas
 from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
 from fedbench.store.results import without_folders
@@ -166,7 +166,7 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
             tables = {name: in_pandas(table) for name, table in run.tables.items()}
             folder.finish(run.record, tables.pop("rounds"), {}, tables)
         folder.forget_checkpoint()  # of an earlier, unfinished training
-        forget_failure(folder)
+        failure_file(folder).unlink(missing_ok=True)
         # the stamp of a run that was there keeps its time: what was made from it is up to date
         if key in new.runs or not exists(stamp):
             stamp.touch()

@@ -64,7 +64,8 @@ def train(
                         say(f"{prefix}: finished before")
                     else:
                         final = resolved(spec, results)
-                        states.forget_failure(folder)  # a run that is stopped has not failed
+                        # of an earlier try: a run that is stopped now has not failed
+                        states.failure_file(folder).unlink(missing_ok=True)
                         how = _train_one(partial(work, final, searched=spec), folder, follow(spec))
                         say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained

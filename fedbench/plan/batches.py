@@ -136,8 +136,7 @@ def _with_room(
         passed.append(heapq.heappop(open_))
     if not open_:
         pieces.append([])
-        heapq.heappush(open_, (0.0, 0, len(pieces) - 1))
-    found = heapq.heappop(open_)
+    found = heapq.heappop(open_) if open_ else (0.0, 0, len(pieces) - 1)
     for other in passed:
         heapq.heappush(open_, other)
     return found

@@ -52,7 +52,7 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
 
     A damaged record says nothing of speed and is passed over; `status` and `collect` name it.
     """
-    total: dict[tuple[bool, str], tuple[float, float]] = {}
+    done, took = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for file in Results(results).records():
         with suppress(FedbenchError, KeyError):
             record = RunFolder(file.parent).record() or {}
@@ -60,9 +60,9 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
             known = all(isinstance(number, int | float) for number in (trained, seconds))
             if known and seconds > 0 and "objects" not in record:  # then a plan can name its model
                 model = _named(checked(Choice, record["resolved"]["model"]))
-                done = total.get((record["device"] == "cpu", model), (0.0, 0.0))
-                total[record["device"] == "cpu", model] = (done[0] + trained, done[1] + seconds)
-    reached = {at: done / seconds for at, (done, seconds) in total.items()}
+                done[record["device"] == "cpu", model] += trained
+                took[record["device"] == "cpu", model] += seconds
+    reached = {at: done[at] / seconds for at, seconds in took.items()}
     here, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
     return Speeds({**(core or {}), **here}, gpu)
 
@@ -116,16 +116,14 @@ def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Budget:
-    """The cost of some runs; core and GPU hours are those of a single core or GPU.
+    """The cost of some runs; GPU hours are those of one GPU.
 
     sample_passes: training samples, each counted as often as it goes forward and backward;
-    hours_here: until the last run ends, with all cores of a machine; disk_mb: the size of the run
-    folders in MB.
+    hours_here: until the last run ends, with all cores of a machine; disk_mb: of the run folders.
     """
 
     runs: int
     sample_passes: float
-    core_hours: float
     gpu_hours: float
     hours_here: float
     disk_mb: float
@@ -175,7 +173,6 @@ def by_table(
         budgets[name] = Budget(
             len(of_runs),
             sum(cost.passes for cost in of_runs.values()),
-            sum(seconds.values()) / 3600,
             sum(cost.gpu_seconds for cost in of_runs.values()) / 3600,
             elapsed([job.seconds for job in jobs], on) / 3600,
             0.02 * len(of_runs) + sum(cost.rows for cost in of_runs.values()) * 1e-4,

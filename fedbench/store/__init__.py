@@ -10,7 +10,6 @@ from fedbench.store.run import locked as locked
 from fedbench.store.states import RunState as RunState
 from fedbench.store.states import Status as Status
 from fedbench.store.states import failure_file as failure_file
-from fedbench.store.states import forget_failure as forget_failure
 from fedbench.store.states import note_failure as note_failure
 from fedbench.store.states import signs_of_life as signs_of_life
 from fedbench.store.states import state as state

@@ -107,7 +107,7 @@ def left_by(folder: RunFolder, pid: int) -> bool:
 
 
 def failure_file(folder: RunFolder) -> Path:
-    """The file with the traceback of a run that failed."""
+    """The file with the traceback of a run that failed; it is deleted to forget that."""
     return folder.path / "error.txt"
 
 
@@ -132,11 +132,6 @@ def note_failure(folder: RunFolder, error: Exception) -> Path:
         lines = "".join(traceback.format_exception(error))
         write_text(file, f"{lines}\n{' '.join(said.split())}\n")
     return file
-
-
-def forget_failure(folder: RunFolder) -> None:
-    """Delete what `note_failure` wrote, if anything."""
-    failure_file(folder).unlink(missing_ok=True)
 
 
 def _sign(folder: RunFolder) -> dict[str, Any] | None:

@@ -124,11 +124,7 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
 
 
 def _substitutes(record: dict[str, Any]) -> str:
-    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
-
-    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'; and
-    so is how much of the training data no client has.
-    """
+    """Sentences on what stood in for data, on images that are not as published, on unused data."""
     data = record["data"]
     told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}

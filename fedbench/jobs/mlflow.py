@@ -50,12 +50,10 @@ def _hasten(connection: object, _: object) -> None:
 def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     """Copy every finished run of the plan that is not there; returns how many were added.
 
-    A run that two papers share is copied to the experiments of both. A run that was trained again
-    is copied again, and MLflow's run with the old numbers deleted, as is a copy that was cut short:
-    MLflow shows them no longer, but can restore them. One that somebody deleted in MLflow is copied
-    again, and an experiment that was deleted there is restored with its runs. Raises
-    `FedbenchError` if the results cannot be written, the database or server cannot be used or a
-    run's files were changed.
+    A run that two papers share goes to the experiments of both. One that was trained again is
+    copied again and its old copy deleted, as is one that was cut short; MLflow can restore them. A
+    run that somebody deleted there is copied again, a deleted experiment restored. Raises
+    `FedbenchError` if the results, database or server cannot be used, or a run was changed.
     """
     require_writable(results)
     uri = uri or default_uri(results)
@@ -117,10 +115,7 @@ def experiment_of(client: MlflowClient, name: str) -> str:
 
 
 def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> int:
-    """Copy what is missing of a paper, then delete the copies that are out of date or there twice.
-
-    Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
-    """
+    """Copy what is missing of a paper; delete copies of planned runs that are old or double."""
     tags = _tags(plan, paper)
     folders = {run_id: results.run(run_id) for run_id in tags}
     found = {run_id: folder.version() for run_id, folder in folders.items()}
@@ -149,10 +144,7 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
-    """By id of the paper's runs and of the trials of their searches: name, method, role, tables.
-
-    The name is as 'FedGKD · AG News · alpha 0.1 · s0'.
-    """
+    """By id of runs and trials: name 'FedGKD · AG News · alpha 0.1 · s0', method, role, tables."""
     cells = [cell for cell in plan.cells if cell.paper == paper]
     tables: dict[str, set[str]] = {cell.run_id: set() for cell in cells}
     for key, item in plan.papers[paper].items():

@@ -137,10 +137,9 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
 
 
 def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
-    """The child, which has ended, and whether a signal had asked this process to stop.
+    """The child, which has ended, and whether a signal, which is for it, came meanwhile.
 
-    Such a signal is for the child, which stops after its round. A fork starts in milliseconds with
-    all that was imported; nothing has used threads or a GPU yet.
+    A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
     """
     sys.stdout.flush()
     fork = multiprocessing.get_context("fork")

@@ -106,11 +106,7 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
 
 
 def _versions(records: list[Record]) -> dict[str, list[str]]:
-    """The ids of runs by the checksum of their data.
-
-    Records of earlier versions hold checksums of the data's files only; if there is one among the
-    runs, all are compared by these.
-    """
+    """Run ids by the checksum of their data, or of its files where an early record has no other."""
     everywhere = all("checksum" in record.get("data", {}) for record in records)
     groups: dict[str, list[str]] = {}
     for record in records:
@@ -140,10 +136,7 @@ def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) ->
 
 
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
-    """Refuse a run trained on other data than those that the workflow loaded last.
-
-    What earlier versions wrote about a data set has no checksum and cannot be compared.
-    """
+    """Refuse a run trained on other data than those loaded last; early facts have no checksum."""
     file = Results(results).data(data_key(run.dataset))
     remedy = "delete it, and the same command of Snakemake loads the data again"
     with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):

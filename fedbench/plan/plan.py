@@ -88,10 +88,9 @@ class Plan:
 
 
 def _names(train: str, levels: set[str]) -> tuple[str, ...]:
-    """The names between the commas; one that is a method's whole name may have commas itself.
+    """The names between the commas; 'FedAvg, momentum 0.9' is one where a method is called so.
 
-    'FedAvg, momentum 0.9, SlowMo' is 'FedAvg, momentum 0.9' and 'SlowMo' where there is such a
-    method: the longest name that fits counts.
+    The longest name that fits counts.
     """
     words, names = split(train), []
     while words:

@@ -188,6 +188,7 @@ class PlanFile:
         with self._is_plan():
             runs = self._specs(content.runs)
             whole = {name: Paper(**read_value(text)) for name, text in texts.items()}
+        # an id takes a tenth of a millisecond: of a whole plan those with plug-ins are looked at
         self._require_as_named({k: run for k, run in runs.items() if run.plugins()})
         cells = [
             Cell(each.paper, each.grid, each.coords, seed, runs[run_id], each.substituted)
@@ -214,11 +215,7 @@ class PlanFile:
         return specs
 
     def _require_as_named(self, runs: Mapping[str, RunSpec]) -> None:
-        """Raise `FedbenchError` if a run is not the one that its id names.
-
-        Then the file is damaged, or a plug-in that the run uses was edited since. Of a whole plan
-        only runs with plug-ins are looked at: an id takes a tenth of a millisecond.
-        """
+        """Refuse a run that its id does not name: the file is damaged, or a plug-in was edited."""
         for run_id, run in runs.items():
             if run.id != run_id:
                 used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))

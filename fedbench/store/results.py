@@ -81,10 +81,10 @@ def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
 def origins(results: Results, records: Iterable[_Record]) -> Callable[[_Record], _Record]:
     """What adds to a run's record all that is known of its data, without folders of this machine.
 
-    What is known of a file may be found out after runs were trained on it: that some images are
-    not exactly the published ones, for example. Then these records of equal arrays say it, or the
-    facts of the data set, and it is as true of a run whose own record does not. The first to tell
-    something is believed. Raises `FedbenchError` for facts that are not JSON.
+    It may be found out after runs were trained, such as that some images are not exactly the
+    published ones: then these records of equal arrays say it, or the facts of the data set, and it
+    is true of all runs. The first to tell something is believed. Raises `FedbenchError` for facts
+    that are not JSON.
     """
     facts = [read_json(file) for file in results.facts()]
     told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]

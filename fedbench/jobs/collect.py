@@ -16,7 +16,7 @@ from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
 from fedbench.store.frames import from_rows, in_pandas
-from fedbench.store.settings import parameters
+from fedbench.store.settings import setting_columns
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
@@ -25,7 +25,6 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
     Parameters of choices have columns of their own, such as `fedprox.mu` and `partition.delta`.
-
     Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
     run that was not trained, whose files were changed after it ended, or that was trained on other
     data than the other runs or than the trials of a search, or with another winner of one.
@@ -36,15 +35,22 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     if not ended:
         return pd.DataFrame()
     trained = [(run, record) for run, _, record in ended]
-    same_data([*trained, *_tried(runs, results)], results)
+    searches = {search_id(run): run for run in runs if run.tune}
+    tried = {trial.id: trial for run in searches.values() for trial in trial_runs(run)}
+    found = [(trial, Results(results).run(key).record()) for key, trial in tried.items()]
+    same_data([*trained, *((x, record) for x, record in found if record is not None)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
     told_of = origins(Results(results), (record for _, record in trained))
     settings = [_settings(run, folder, told_of(record)) for run, folder, record in ended]
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
-    repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
-    named = in_pandas(from_rows([parameters(record["resolved"]) for _, record in trained]))
-    repeated |= {str(name): named[name].take(rows) for name in named}
+    repeated = {}
+    for name in settings[0]:
+        values = [row[name] for row in settings]
+        kind = object if None in values else None  # None, such as that of `clip`, stays
+        repeated[name] = pd.Series(values, dtype=kind).take(rows)
+    named = in_pandas(from_rows([setting_columns(record["resolved"]) for _, record in trained]))
+    repeated |= {str(name): named[name].take(rows) for name in named if "." in str(name)}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 
@@ -53,25 +59,14 @@ def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
     return [run for run in runs if Results(results).run(run.id).record() is not None]
 
 
-def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
-    """The trials of the runs' searches and their records, each once; deleted ones are left out."""
-    searches = {search_id(run): run for run in runs if run.tune}
-    trials = {trial.id: trial for run in searches.values() for trial in trial_runs(run)}
-    records = ((trial, Results(results).run(key).record()) for key, trial in trials.items())
-    return [(trial, record) for trial, record in records if record is not None]
-
-
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
-    """All rows below each other; a column that a run has not is empty in its rows."""
-    plain = [history.replace_schema_metadata(None) for history in histories]
-    return _without_lucky_hits(in_pandas(pa.concat_tables(plain, promote_options="permissive")))
+    """All rows below each other; a column that a run has not is empty in its rows.
 
-
-def _without_lucky_hits(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame, in which outputs that are not finite hit no class.
-
-    Earlier runs took them for class 0, and had its share of the samples as their accuracy.
+    Outputs that are not finite hit no class. Earlier runs took them for class 0, and had its share
+    of the samples as their accuracy.
     """
+    plain = [history.replace_schema_metadata(None) for history in histories]
+    frame = in_pandas(pa.concat_tables(plain, promote_options="permissive"))
     names: list[str] = list(frame.columns)
     for loss in [name for name in names if "loss" in name and name != "train_loss"]:
         lost = ~np.isfinite(frame[loss].astype(float))
@@ -81,19 +76,12 @@ def _without_lucky_hits(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _column(values: list[Any]) -> pd.Series:
-    """A setting of all runs; None, such as that of `clip`, stays beside numbers."""
-    return pd.Series(values, dtype=object if None in values else None)
-
-
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
     if wrong := _other_setting(run, actual):
-        raise FedbenchError(
-            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
-            f"say; {folder.remedy}"
-        )
+        said = f"resolved: {wrong} is not what the settings of the run say"
+        raise folder.damaged("run.json", said)
     settings = {"run_id": record["id"], "status": record["status"]}
     settings["tuned"] = json.dumps(_chosen(run, actual)) if run.tune else ""
     settings["search"] = words(run)
@@ -106,8 +94,7 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
     try:
         return RunSpec(**record["resolved"])
     except FedbenchError as error:
-        file = folder.path / "run.json"
-        raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
+        raise folder.damaged("run.json", f"resolved: {error}") from None
 
 
 def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
@@ -137,11 +124,7 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
 
 
 def _substitutes(record: dict[str, Any]) -> str:
-    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
-
-    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'; and
-    so is how much of the training data no client has.
-    """
+    """Sentences on what stood in for data, on images that are not as published, on unused data."""
     data = record["data"]
     told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
@@ -164,12 +147,12 @@ def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
 
 def columns(spec: RunSpec) -> dict[str, Any]:
     """Settings as columns of plain values: choices in words, lists joined by ' + '."""
-    return {name: _plain(getattr(spec, name)) for name in RunSpec.model_fields if name != "tune"}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Choice):
-        return str(value)
-    if isinstance(value, Strict):
-        return json.dumps(value.model_dump(mode="json", exclude_defaults=True))
-    return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value
+    found: dict[str, Any] = {}
+    for name, value in spec:
+        if isinstance(value, Strict) and not isinstance(value, Choice):
+            value = json.dumps(value.model_dump(mode="json", exclude_defaults=True))
+        elif isinstance(value, tuple):
+            value = " + ".join(map(str, value))
+        if name != "tune":
+            found[name] = str(value) if isinstance(value, Choice) else value
+    return found

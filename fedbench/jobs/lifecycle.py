@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from types import FrameType
@@ -38,10 +37,7 @@ def require_past(files: Iterable[str | Path]) -> None:
     """
     latest = time.time() + _AHEAD
     for file in map(Path, files):
-        try:
-            changed = file.stat().st_mtime
-        except OSError:  # that it is missing is said where it is read
-            continue
+        changed = file.stat().st_mtime if exists(file) else 0.0  # missing: said where it is read
         if changed > latest:
             raise FedbenchError(
                 f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, "
@@ -51,10 +47,7 @@ def require_past(files: Iterable[str | Path]) -> None:
 
 
 def hold(folder: Path) -> None:
-    """Say that this process runs a workflow in the folder, until it ends, however it ends.
-
-    On a file system without locks nothing can be said.
-    """
+    """Have this folder for a workflow until this process ends, however it ends."""
     _acquire(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
 
 
@@ -65,7 +58,7 @@ def claim(results: Path, scale: str) -> None:
     with the same results: each would make its own plan in the place of the other's. Raises
     `FedbenchError` if another process has them.
     """
-    file = Results(results).lock(scale)
+    file = results / scale / ".lock"
     if not _acquire(file):
         raise FedbenchError(
             f"{file.parent}: a workflow that was started in another folder writes there; wait "
@@ -92,7 +85,7 @@ def unlock(folder: Path) -> bool:
 
 
 def _acquire(file: Path) -> bool:
-    """Take the file's lock, which on a file system without locks nobody has."""
+    """Take the file's lock, if nobody has it; on a file system without locks nobody has."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         return take(file)
@@ -101,12 +94,10 @@ def _acquire(file: Path) -> bool:
 
 
 def tidy(results: Path, reports: Path) -> None:
-    """Delete what killed processes had not written to its end.
-
-    A run's folder is tidied by the process that trains the run.
-    """
-    for folder in (*Results(results).beside_runs(), reports):
-        delete_abandoned(folder)
+    """Delete what killed processes left half-written; the folders of runs are left to training."""
+    for folder in (*matching(results, "*/"), reports):
+        if folder != Results(results).runs:
+            delete_abandoned(folder)
 
 
 def pass_signals_on() -> None:
@@ -114,25 +105,25 @@ def pass_signals_on() -> None:
 
     Snakemake itself passes none on: it waits until its jobs have ended.
     """
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, partial(_pass_on, signal.getsignal(each)))
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if _TRAIN in (words[1:4], words[2:5]):  # Python may have an option, -P
+                    process.send_signal(number)
+        if callable(own := before[signal.Signals(number)]):
+            own(number, frame)
 
-def _pass_on(before: object, number: int, frame: FrameType | None) -> None:
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            words = process.cmdline()
-            if _TRAIN in (words[1:4], words[2:5]):  # Python may have an option, -P
-                process.send_signal(number)
-    if callable(before):
-        before(number, frame)
+    for each in before:
+        signal.signal(each, pass_on)
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
-    """Make the folders of runs that have a stamp and did not end newer than these stamps.
+    """Make the folders of runs newer than their stamps, if these did not end: to train them again.
 
-    Snakemake then trains them again. The winners of searches with a failed trial are deleted, to be
-    chosen again.
+    The winners of searches with a failed trial are deleted, to be chosen again.
     """
     folders = Results(results)
     for run_id in (*seen.failed, *seen.left):

@@ -56,14 +56,13 @@ class Live:
     @contextmanager
     def following(self, spec: RunSpec) -> Iterator[Watch]:
         """A function to be called with each evaluated round of the run."""
-        run = _LiveRun(self._uri, spec)
-        self._try(run.begin)
+        self._try(self._begin, spec)
         status = "KILLED"
         try:
-            yield lambda row: self._try(run.send, row)
+            yield lambda row: self._try(self._send, row)
             status = "FINISHED"
         finally:
-            self._try(run.end, status)
+            self._try(self._end, status)
 
     def _try(self, act: Callable[..., None], *args: object) -> None:
         if self._lost:
@@ -75,40 +74,31 @@ class Live:
             why = error if isinstance(error, FedbenchError) else short(error)
             self._say(f"live: {why}; the runs go on without it")
 
-
-class _LiveRun:
-    """The MLflow run of a training run; one that is resumed goes on in the same."""
-
-    def __init__(self, uri: str, spec: RunSpec) -> None:
-        self._uri, self._spec = uri, spec
-        self._unsent: list[Metric] = []
-        self._next = 0.0  # when rounds are sent again
-
-    def begin(self) -> None:
+    def _begin(self, spec: RunSpec) -> None:
+        """Make the MLflow run of a training run; one that is resumed goes on in the same."""
         from fedbench.jobs.mlflow import PATIENCE, RUN, TIMEOUT, client_of, experiment_of, params
 
+        self._unsent: list[Metric] = []
+        self._next = 0.0  # when rounds are sent again
         os.environ.setdefault(TIMEOUT, PATIENCE)
         self._client: MlflowClient = client_of(self._uri)
-        experiment, run_id = experiment_of(self._client, EXPERIMENT), self._spec.id
-        found = self._client.search_runs([experiment], f"tags.`{RUN}` = '{run_id}'", max_results=1)
-        if found:
-            self._key = found[0].info.run_id
-        else:
-            run = self._client.create_run(experiment, run_name=run_id, tags={RUN: run_id})
-            self._key = run.info.run_id
-            self._client.log_batch(self._key, params=params(self._spec))
+        experiment = experiment_of(self._client, EXPERIMENT)
+        found = self._client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
+        tags = {RUN: spec.id}
+        run = (
+            found[0] if found else self._client.create_run(experiment, run_name=spec.id, tags=tags)
+        )
+        self._key = run.info.run_id
+        if not found:
+            self._client.log_batch(self._key, params=params(spec))
         self._client.update_run(self._key, status="RUNNING")
 
-    def send(self, row: Row) -> None:
+    def _send(self, row: Row) -> None:
         from fedbench.jobs.mlflow import metrics
 
         self._unsent += metrics(row, round(1000 * time.time()))
         if time.monotonic() >= self._next:
             self._flush()
-
-    def end(self, status: str) -> None:
-        self._flush()
-        self._client.set_terminated(self._key, status)
 
     def _flush(self) -> None:
         start = time.monotonic()
@@ -116,3 +106,7 @@ class _LiveRun:
         self._unsent = []
         end = time.monotonic()
         self._next = end + max(_PAUSE, _SHARE * (end - start))
+
+    def _end(self, status: str) -> None:
+        self._flush()
+        self._client.set_terminated(self._key, status)

@@ -7,7 +7,7 @@ looking at: nothing is read back from MLflow.
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable
 from fedbench.jobs.collect import trained_with
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
@@ -50,13 +50,10 @@ def _hasten(connection: object, _: object) -> None:
 def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     """Copy every finished run of the plan that is not there; returns how many were added.
 
-    A run that two papers share is copied to the experiments of both. A run that was trained again
-    is copied again, and MLflow's run with the old numbers deleted, as is a copy that was cut short:
-    MLflow shows them no longer, but can restore them. One that somebody deleted in MLflow is copied
-    again, and an experiment that was deleted there is restored with its runs.
-
-    Raises `FedbenchError` if the results cannot be written, the database or server cannot be used
-    or a run's files were changed.
+    A run that two papers share goes to the experiments of both. One that was trained again is
+    copied again and its old copy deleted, as is one that was cut short; MLflow can restore them. A
+    run that somebody deleted there is copied again, a deleted experiment restored. Raises
+    `FedbenchError` if the results, database or server cannot be used, or a run was changed.
     """
     require_writable(results)
     uri = uri or default_uri(results)
@@ -81,8 +78,11 @@ def client_of(uri: str) -> MlflowClient:
     os.environ.setdefault(_RETRIES, "1")
     patience = os.environ.get(TIMEOUT)
     os.environ.setdefault(TIMEOUT, PATIENCE)
-    try:
-        _require_database(uri)
+    file = uri.removeprefix("sqlite:///").partition("?")[0]
+    try:  # opened first, since a folder or another file in its place is said at once then
+        if uri.startswith("sqlite:///") and exists(Path(file)):
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("PRAGMA schema_version")
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
     except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
@@ -91,14 +91,6 @@ def client_of(uri: str) -> MlflowClient:
         if patience is None:
             del os.environ[TIMEOUT]
     return client
-
-
-def _require_database(uri: str) -> None:
-    """Open an SQLite file once, so that a folder or another file in its place is said at once."""
-    file = uri.removeprefix("sqlite:///").partition("?")[0]
-    if uri.startswith("sqlite:///") and exists(Path(file)):
-        with closing(sqlite3.connect(file)) as database:
-            database.execute("PRAGMA schema_version")
 
 
 def _unusable(uri: str, error: Exception) -> FedbenchError:
@@ -111,8 +103,7 @@ def _unusable(uri: str, error: Exception) -> FedbenchError:
 def experiment_of(client: MlflowClient, name: str) -> str:
     """The id of the experiment of that name, which is made if there is none.
 
-    One that was deleted keeps its name, and nothing can be written to it: it is restored, which is
-    printed.
+    One that was deleted keeps its name, and cannot be written to: it is restored, and that said.
     """
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
@@ -124,47 +115,36 @@ def experiment_of(client: MlflowClient, name: str) -> str:
 
 
 def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> int:
-    """Copy what is missing of a paper, then delete the copies that are out of date or there twice.
-
-    Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
-    """
-    tags, folders = _tags(plan, paper), {run_id: results.run(run_id) for run_id in plan.runs}
-    found = {run_id: folders[run_id].version() for run_id in tags}
+    """Copy what is missing of a paper; delete copies of planned runs that are old or double."""
+    tags = _tags(plan, paper)
+    folders = {run_id: results.run(run_id) for run_id in tags}
+    found = {run_id: folder.version() for run_id, folder in folders.items()}
     versions = {run_id: version for run_id, version in found.items() if version}
     if not versions:
         return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    copies = [each for each in _copies(client, experiment) if _run_id(each) in versions]
-    current = {_run_id(each): each for each in copies if _is_current(each, versions)}
-    left = [run_id for run_id in versions if run_id not in current]
-    added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
-    for each in copies:
-        if each is not current.get(_run_id(each)):
-            client.delete_run(each.info.run_id)
-    return sum(added)
-
-
-def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
-    """All runs of the experiment; each comes with all of its params, tags and last metrics."""
+    copies: list[tuple[str, Run]] = []
     token: str | None = None
     while token != "":
         page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
-        yield from page
+        copies += [(copy.data.tags.get(RUN, ""), copy) for copy in page]
         token = page.token or ""
-
-
-def _run_id(copy: Run) -> str:
-    return str(copy.data.tags.get(RUN, ""))
-
-
-def _is_current(copy: Run, versions: Mapping[str, str]) -> bool:
-    """Whether it was copied to the end, and the run has not been trained again since."""
-    whole = copy.info.status == "FINISHED"
-    return whole and copy.data.tags.get(_VERSION) == versions[_run_id(copy)]
+    copies = [(run_id, copy) for run_id, copy in copies if run_id in versions]
+    current = {  # those that were copied to the end, of runs not trained again since
+        run_id: copy
+        for run_id, copy in copies
+        if copy.info.status == "FINISHED" and copy.data.tags.get(_VERSION) == versions[run_id]
+    }
+    left = [run_id for run_id in versions if run_id not in current]
+    added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
+    for run_id, copy in copies:
+        if copy is not current.get(run_id):
+            client.delete_run(copy.info.run_id)
+    return sum(added)
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
-    """By id of the paper's runs and of the trials of their searches: name, method, role, tables."""
+    """By id of runs and trials: name 'FedGKD · AG News · alpha 0.1 · s0', method, role, tables."""
     cells = [cell for cell in plan.cells if cell.paper == paper]
     tables: dict[str, set[str]] = {cell.run_id: set() for cell in cells}
     for key, item in plan.papers[paper].items():
@@ -172,21 +152,19 @@ def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
             tables[cell.run_id].add(f"{paper}/{key}")
     trials, runs = dict[str, dict[str, str]](), dict[str, dict[str, str]]()
     for cell in reversed(cells):  # a run of several cells is called as the first of them
-        shown = {"fedbench.tables": ", ".join(sorted(tables[cell.run_id]))}
-        runs[cell.run_id] = _described(cell, "run", f"s{cell.seed}") | shown
+        axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
+        levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
+        parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"
+        method = str(cell.coords.get("method", "")) or parts  # where no axis names it
+        runs[cell.run_id] = {
+            "mlflow.runName": " · ".join([*levels, f"s{cell.seed}"]),
+            **{"method": method, "fedbench.role": "run"},
+            "fedbench.tables": ", ".join(sorted(tables[cell.run_id])),
+        }
         for n, trial in enumerate(plan.trials.get(plan.searches.get(cell.run_id, ""), ()), 1):
-            trials[trial] = _described(cell, "trial", f"trial {n}")
+            name = " · ".join([*levels, f"trial {n}"])
+            trials[trial] = {"mlflow.runName": name, "method": method, "fedbench.role": "trial"}
     return trials | runs
-
-
-def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
-    """The tags of a run of the cell, which is called 'FedGKD · AG News · alpha 0.1 · s0'."""
-    axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
-    levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
-    name = " · ".join([*levels, last])
-    parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"  # where no axis names it
-    method = str(cell.coords.get("method", "")) or parts
-    return {"mlflow.runName": name, "method": method, "fedbench.role": role}
 
 
 def _copy(
@@ -197,42 +175,24 @@ def _copy(
     if record is None:
         return False
     own = {RUN: run_id, _VERSION: folder.version() or "", "fedbench.status": record["status"]}
-    began, ended = _span(folder, record)
-    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
-    settings = params(trained_with(folder, record))
-    client.log_batch(key, _history(folder, record, began), settings)
-    client.set_terminated(key, end_time=ended)
-    return True
-
-
-def _span(folder: RunFolder, record: Mapping[str, Any]) -> tuple[int, int]:
-    """When a run began and ended, in milliseconds since 1970.
-
-    It began as many seconds before it ended as it computed: pauses of a run that was stopped and
-    resumed are left out. Records of earlier versions do not say when it ended; their file does.
-    """
+    # It began as many seconds before it ended as it computed: pauses of a run that was stopped and
+    # resumed are left out. Records of earlier versions do not say when it ended; their file does.
     said = record.get("ended")
-    ended = datetime.fromisoformat(said).timestamp() if said else folder.ended()
-    return _milliseconds(ended - sum(record["seconds"].values())), _milliseconds(ended)
-
-
-def _history(folder: RunFolder, record: Mapping[str, Any], began: int) -> list[Metric]:
-    """All metrics of all evaluated rounds, each at the time when its round was reached."""
+    file = folder.path / "run.json"
+    ended = datetime.fromisoformat(said).timestamp() if said else file.stat().st_mtime
+    began = round(1000 * (ended - sum(record["seconds"].values())))
+    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
     history = folder.history(record)
     passed = history[[name for name in _CLOCKS if name in history]].sum(axis=1)
     rows = zip(history.to_dict("records"), passed, strict=True)
-    return [each for row, seconds in rows for each in metrics(row, began + _milliseconds(seconds))]
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(1000 * seconds)
+    reached = [x for row, seconds in rows for x in metrics(row, began + round(1000 * seconds))]
+    client.log_batch(key, reached, params(trained_with(folder, record)))
+    client.set_terminated(key, end_time=round(1000 * ended))
+    return True
 
 
 def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
-    """A row of a history as MLflow takes it, at a time in milliseconds since 1970.
-
-    'accuracy[two]' is called 'accuracy/two' there.
-    """
+    """A row of a history, at a time in ms since 1970; 'accuracy[two]' is called 'accuracy/two'."""
     values = {name.replace("[", "/").replace("]", ""): float(value) for name, value in row.items()}
     step = int(values.pop("round"))
     return [Metric(name, value, time, step) for name, value in values.items()]
@@ -244,23 +204,19 @@ def params(spec: RunSpec) -> list[Param]:
     What is chosen by name is a param with the name, and one for each of its parameters; those of
     parts and probes have the part's name before the dot. What is null or empty is left out.
     """
-    fields = ((name, value) for name, value in spec if name != "tune")
-    flat = dict(pair for name, value in fields for pair in _flat(name, value))
+    flat: dict[str, object] = {}
+    for name, value in spec:
+        within: list[tuple[str, dict[str, Any]]] = []
+        if isinstance(value, Choice):
+            flat[name] = value.name
+            within = [(name, value.params)]
+        elif isinstance(value, tuple):
+            flat[name] = " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
+            within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
+        elif not isinstance(value, Strict):
+            flat[name] = value
+        elif name != "tune":
+            within = [(name, value.model_dump(mode="json"))]
+        for owner, values in within:
+            flat |= {f"{owner}.{key}": each for key, each in values.items()}
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
-
-
-def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """A setting, and the parameters of what it chooses."""
-    within: list[tuple[str, dict[str, Any]]] = []
-    if isinstance(value, Choice):
-        yield name, value.name
-        within = [(name, value.params)]
-    elif isinstance(value, tuple):
-        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-        within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
-    elif isinstance(value, Strict):
-        within = [(name, value.model_dump(mode="json"))]
-    else:
-        yield name, value
-    for owner, values in within:
-        yield from ((f"{owner}.{key}", each) for key, each in values.items())

@@ -54,9 +54,8 @@ class Display(logging.Handler):
     def attach(self, logger: logging.Logger) -> None:
         """Listen to the logger, and hide from its streams what the line says in short."""
         for handler in logger.handlers:
-            if isinstance(handler, logging.StreamHandler) and not isinstance(
-                handler, logging.FileHandler
-            ):
+            to_file = isinstance(handler, logging.FileHandler)
+            if isinstance(handler, logging.StreamHandler) and not to_file:
                 handler.addFilter(lambda record: not self._hides(record))
         logger.addHandler(self)
 

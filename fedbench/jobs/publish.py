@@ -1,31 +1,39 @@
-"""Publishes finished runs as tables that travel, and turns such tables back into runs."""
+"""Publishes finished runs as tables that travel, and turns such tables back into runs.
+
+Before runs may stand together, their records are sound, each was trained once, and all on one data.
+"""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.checks import checked, require_name
+from fedbench.base.checksums import canonical, digest
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import exists, matching, read_json, write_text
-from fedbench.jobs.publish_checks import joined, require_same_data, require_sound
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
-from fedbench.store import CHECKPOINT, Results, RunFolder, Status, forget_failure, state
+from fedbench.spec import NUMERICS, Choice
+from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.frames import in_pandas
-from fedbench.store.origins import without_folders
-from fedbench.store.published import (
-    Json,
-    Published,
-    PublishedRun,
-    Role,
-    read_published,
-    write_published,
-)
-from fedbench.store.run import CHECKSUM
+from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
+from fedbench.store.results import without_folders
+from fedbench.store.run import CHECKSUM, DONE, require_record
 from fedbench.store.settings import is_outdated
 
 _WEIGHTS = "model.safetensors"  # which are not published
+_AGAIN = "take another copy of it"
+_OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
+# What is published, by the field of `Published`: one of it in words, and when two are the same
+_SAME: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "runs": ("run", PublishedRun.same_numbers),
+    # versions differ in how they spell a number: 10 and 10.0
+    "searches": ("search", lambda one, other: canonical(dict(one)) == canonical(dict(other))),
+    "data": ("data set", lambda one, other: one["checksum"] == other["checksum"]),
+}
 
 
 @dataclass(frozen=True)
@@ -91,11 +99,11 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
     published = [(file, read_checked(file)) for file in exports_of(paper, out)]
-    runs = _finished(run_ids, results)
-    held = {*joined([*published, (results, Published(runs))]).runs}
+    runs = _there(results, run_ids)
+    held = {*joined([*published, (results, runs)]).runs}
     ended = [search for search, trials in plan.trials.items() if {*trials} <= held & {*run_ids}]
     data = {data_key(plan.runs[key].dataset): None for key in run_ids if key in held}
-    here = Published(runs, _winners(ended, results), _facts(data, results))
+    here = replace(_there(results, (), ended, data), runs=runs.runs)
     whole, before = joined([*published, (results, here)]), joined(published)
     new, files = whole.only(lambda name: name not in before.names), []
     if new.names:
@@ -116,8 +124,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
 
 def roles(plan: Plan, paper: str) -> dict[str, Role]:
     """The method of each of the paper's runs, and of the trials of their searches, by id."""
-    found: dict[str, Role] = {}
-    trials: dict[str, Role] = {}
+    found, trials = dict[str, Role](), dict[str, Role]()
     for cell in plan.cells:
         if cell.paper == paper and "method" in cell.coords:
             method = str(cell.coords["method"])
@@ -131,11 +138,10 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     """Write all that the exports hold into the results folder, with Snakemake's stamps.
 
     `among` names the runs, data sets and searches that are meant; without it all are. Runs that
-    have other numbers by now (`spec.numerics`), or another id, are left out.
-
-    Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
-    naming a run, a data set or a search that is there with another content. A run's record is
-    written last, so that a folder that has one is whole, whenever this is stopped.
+    have other numbers by now (`spec.numerics`), or another id, are left out. Nothing is written
+    unless all of it may stand beside what the folder has: raises `FedbenchError` naming what is
+    there with another content. A run's record is written last, so that a folder that has one is
+    whole, whenever this is stopped.
     """
     told = [(file, read_checked(file)) for file in files]
     asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]
@@ -144,19 +150,26 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     sources = [(file, each.only(lambda key: key not in old)) for file, each in asked]
     meant = joined(sources)
     known = [file.stem for file in Results(results).facts()]
-    there = Published(
-        _finished(meant.runs, results),
-        _winners(meant.searches, results),
-        _facts([*meant.data, *known], results),
-    )
+    there = _there(results, meant.runs, meant.searches, [*meant.data, *known])
     require_same_data(joined([(results, there), *sources]), results)
     new = meant.only(lambda name: name not in there.names)
     for folder in map(Results(results).run, new.runs):
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
-    _write(new, results)
-    for key in meant.runs:
-        _settle(key, results, new=key in new.runs)
+    places = {Results(results).data(key): each for key, each in new.data.items()}
+    places |= {Results(results).winner(key): each for key, each in new.searches.items()}
+    for place, content in places.items():
+        write_text(place, json.dumps(content, indent=2) + "\n")
+    for key, run in meant.runs.items():
+        folder, stamp = Results(results).run(key), Results(results).stamp(key)
+        if key in new.runs:
+            tables = {name: in_pandas(table) for name, table in run.tables.items()}
+            folder.finish(run.record, tables.pop("rounds"), {}, tables)
+        folder.forget_checkpoint()  # of an earlier, unfinished training
+        failure_file(folder).unlink(missing_ok=True)
+        # the stamp of a run that was there keeps its time: what was made from it is up to date
+        if key in new.runs or not exists(stamp):
+            stamp.touch()
     return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
 
 
@@ -167,10 +180,19 @@ def read_checked(file: Path) -> Published:
     return content
 
 
-def _finished(run_ids: Iterable[str], results: Path) -> dict[str, PublishedRun]:
-    """Those of the runs that a results folder has; raises `FedbenchError` on a changed file."""
-    looked = ((run_id, published_run(Results(results).run(run_id), run_id)) for run_id in run_ids)
-    return {run_id: run for run_id, run in looked if run is not None}
+def _there(
+    results: Path, run_ids: Iterable[str], searches: Iterable[str] = (), data: Iterable[str] = ()
+) -> Published:
+    """What of these a results folder has, without its machine's folders; no file may be changed."""
+    runs = {run_id: published_run(Results(results).run(run_id), run_id) for run_id in run_ids}
+    winners = {search: Results(results).winner(search) for search in searches}
+    facts = {key: Results(results).data(key) for key in data}
+    told = {key: read_json(file) for key, file in facts.items() if exists(file)}
+    return Published(
+        {run_id: run for run_id, run in runs.items() if run is not None},
+        {search: read_json(file) for search, file in winners.items() if exists(file)},
+        {k: x | {"origin": without_folders(x.get("origin", {}))} for k, x in told.items()},
+    )
 
 
 def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
@@ -184,37 +206,90 @@ def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
     return PublishedRun(kept | {"data": without_folders(record["data"])}, tables, files)
 
 
-def _winners(searches: Iterable[str], results: Path) -> dict[str, Json]:
-    files = {search: Results(results).winner(search) for search in searches}
-    return {search: read_json(file) for search, file in files.items() if exists(file)}
+def require_sound(content: Published, origin: Path) -> None:
+    """Raise `FedbenchError`, with `origin`, on anything that is damaged or of other numerics.
 
-
-def _facts(keys: Iterable[str], results: Path) -> dict[str, Json]:
-    """The facts of data sets without the folder that they lay in on this machine."""
-    files = {key: Results(results).data(key) for key in keys}
-    facts = {key: read_json(file) for key, file in files.items() if exists(file)}
-    return {
-        k: told | {"origin": without_folders(told.get("origin", {}))} for k, told in facts.items()
-    }
-
-
-def _write(new: Published, results: Path) -> None:
-    places = {Results(results).data(key): told for key, told in new.data.items()}
-    places |= {Results(results).winner(key): told for key, told in new.searches.items()}
-    for file, told in places.items():
-        write_text(file, json.dumps(told, indent=2) + "\n")
-    for key, run in new.runs.items():
-        tables = {name: in_pandas(table) for name, table in run.tables.items()}
-        Results(results).run(key).finish(run.record, tables.pop("rounds"), {}, tables)
-
-
-def _settle(run_id: str, results: Path, new: bool) -> None:
-    """Delete what an earlier, unfinished training left, and write the stamp that says it is done.
-
-    The stamp of a run that was there keeps its time: what was made from it is still up to date.
+    A run is finished, its id follows from its settings, it has rounds, and it was trained on the
+    data whose facts are beside it.
     """
-    folder, stamp = Results(results).run(run_id), Results(results).stamp(run_id)
-    (folder.path / CHECKPOINT).unlink(missing_ok=True)
-    forget_failure(folder)
-    if new or not exists(stamp):
-        stamp.touch()
+    things = [("data set", key, told, "checksum") for key, told in content.data.items()]
+    things += [("search", key, told, "chosen") for key, told in content.searches.items()]
+    for kind, key, told, field in things:
+        if field not in told:
+            raise FedbenchError(f"{origin}: {kind} {key}: the field {field} is missing")
+        require_name("name", key, origin)
+    for key, run in content.runs.items():
+        _require_sound_run(key, run, f"{origin}: run {key}")
+    require_same_data(content, origin)
+
+
+def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
+    require_name("run", key, where)
+    fields, settings = require_record(where, dict(run.record), _AGAIN), run.record.get("settings")
+    if fields.status not in DONE:
+        raise FedbenchError(f"{where}: its status is {fields.status}, not one of {', '.join(DONE)}")
+    if fields.id != key:
+        raise FedbenchError(f"{where}: holds the record of run {fields.id}; {_AGAIN}")
+    if "rounds" not in run.tables:
+        raise FedbenchError(f"{where}: has no rounds; {_AGAIN}")
+    for name in run.tables:
+        require_name("table", name, where)
+    if not isinstance(settings, dict):
+        raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
+    with at(f"{where}: settings"):
+        identity = digest(settings)
+    if not key.endswith(f"-{identity}"):
+        raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
+    if settings.get("numerics") != NUMERICS:
+        raise FedbenchError(
+            f"{where}: has numerics {settings.get('numerics')}, and this fedbench has {NUMERICS}, "
+            "which gives other numbers; use the fedbench that trained it, or move the file away "
+            "and train again"
+        )
+
+
+def require_same_data(content: Published, origin: Path) -> None:
+    """Refuse a run that was trained on other data than the facts beside it are of."""
+    for key, run in content.runs.items():
+        where = f"{origin}: run {key}"
+        with at(f"{where}: resolved.dataset"):
+            data = data_key(checked(Choice, run.record["resolved"].get("dataset")))
+        trained = run.record["data"].get("checksum")
+        loaded = content.data[data]["checksum"] if data in content.data else trained
+        if loaded != trained:
+            raise FedbenchError(
+                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set "
+                f"{data} here has {str(loaded)[:12]}; {_OTHER_DATA}"
+            )
+
+
+def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
+    """All that several sources hold, each thing once; the first source with a thing wins.
+
+    Raises `FedbenchError` naming a thing that two sources have and that is not the same in both: a
+    run with other numbers, a search with another winner, a data set with another checksum.
+    """
+    whole: dict[str, dict[str, Any]] = {field: {} for field in _SAME}
+    origins: dict[tuple[str, str], Path] = {}
+    for origin, content in sources:
+        for field, (kind, same) in _SAME.items():
+            for key, thing in getattr(content, field).items():
+                first = origins.setdefault((kind, key), origin)
+                if not same(whole[field].setdefault(key, thing), thing):
+                    told = f"{kind} {key} is not the same in {first} and in {origin}"
+                    raise FedbenchError(f"{told}; {_remedy(kind, key, (first, origin))}")
+    return Published(**whole)
+
+
+def _remedy(kind: str, key: str, origins: tuple[Path, Path]) -> str:
+    """What to do about a thing that two files, or a file and a results folder, tell differently."""
+    if kind == "data set":
+        return _OTHER_DATA
+    if kind == "search":
+        return "delete the one whose trials are not wanted"
+    folders = [Results(origin).run(key).path for origin in origins if origin.is_dir()]
+    way_out = "take away the file that is not wanted"
+    if folders:
+        way_out = f"delete {folders[0]} and run `fedbench restore`, or move the published file away"
+        way_out += " and run `fedbench export`"
+    return f"it was trained twice: {way_out}"

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,10 +46,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Overview:
-    """All runs of a plan at one moment: by paper, altogether, and those that are not complete.
-
-    left: those that wait or were stopped.
-    """
+    """All runs of a plan at one moment; `left` are those that wait or were stopped."""
 
     papers: dict[str, Tally]
     everything: Tally
@@ -80,27 +77,8 @@ class Watcher:
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
-        states = self._states()
-        paces = self._paces()
-        papers = {
-            name: self._tally({k: states[k] for k in self.plan.of_paper(name)}, paces)
-            for name in self.plan.papers
-        }
-        by: dict[Status, dict[str, RunState]] = {status: {} for status in Status}
-        for run_id, each in states.items():
-            by[each.status][run_id] = each
-        return Overview(
-            papers,
-            self._tally(states, paces),
-            running=by[Status.running],
-            failed=by[Status.failed],
-            left=[*by[Status.waiting], *by[Status.stopped]],
-        )
-
-    def _states(self) -> dict[str, RunState]:
-        folders = Results(self.results)
+        folders, states = Results(self.results), dict[str, RunState]()
         there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
-        states = {}
         for run_id in self.plan.runs:
             now = self._complete.get(run_id, RunState(Status.waiting))
             if run_id in there and not now.complete:
@@ -108,7 +86,27 @@ class Watcher:
             if now.complete:
                 self._complete[run_id] = now
             states[run_id] = now
-        return states
+        paces, left = self._paces(), dict[str, float]()
+        for run_id, now in states.items():
+            ended, run = now.complete or now.status is Status.failed, self.plan.runs[run_id]
+            pace = paces.get(str(run.model)) or paces.get("") or 1.0
+            rest = pace * self._expected[run_id] * (1 - now.round / run.rounds)
+            left[run_id] = 0.0 if ended else rest
+
+        def tally(run_ids: Iterable[str]) -> Tally:
+            here = {run_id: states[run_id] for run_id in run_ids}
+            counts = Counter(each.status for each in here.values())
+            spent = sum(each.seconds for each in here.values() if each.complete)
+            return Tally(counts, spent, sum(left[run_id] for run_id in here))
+
+        by = {status: {k: x for k, x in states.items() if x.status is status} for status in Status}
+        return Overview(
+            {name: tally(self.plan.of_paper(name)) for name in self.plan.papers},
+            tally(states),
+            running=by[Status.running],
+            failed=by[Status.failed],
+            left=[*by[Status.waiting], *by[Status.stopped]],
+        )
 
     def _paces(self) -> dict[str, float]:
         """Measured seconds over expected ones of the complete runs, by model, and '' for all."""
@@ -118,19 +116,6 @@ class Watcher:
                 spent, expected = sums.get(model, (0.0, 0.0))
                 sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
         return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
-
-    def _tally(self, states: Mapping[str, RunState], paces: Mapping[str, float]) -> Tally:
-        counts = Counter(each.status for each in states.values())
-        spent = sum(each.seconds for each in states.values() if each.complete)
-        return Tally(counts, spent, sum(self._left(k, each, paces) for k, each in states.items()))
-
-    def _left(self, run_id: str, now: RunState, paces: Mapping[str, float]) -> float:
-        """The seconds that the rest of a run is expected to take; none for one that has failed."""
-        if now.complete or now.status is Status.failed:
-            return 0.0
-        run = self.plan.runs[run_id]
-        pace = paces.get(str(run.model)) or paces.get("") or 1.0
-        return pace * self._expected[run_id] * (1 - now.round / run.rounds)
 
 
 def duration(seconds: float) -> str:

@@ -9,8 +9,9 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -19,20 +20,12 @@ from fedbench.base.files import exists
 from fedbench.base.signals import SIGNALS, stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
-from fedbench.engine.training import run
+from fedbench.engine.record import Result
+from fedbench.engine.training import Watch, run
 from fedbench.jobs.live import Follow, nobody
-from fedbench.plan.search import resolved, search_id
+from fedbench.plan.search import resolved
 from fedbench.spec import RunSpec
-from fedbench.store import (
-    Results,
-    RunFolder,
-    failure_file,
-    forget_failure,
-    left_by,
-    locked,
-    note_failure,
-    signs_of_life,
-)
+from fedbench.store import Results, RunFolder, locked, states
 
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
 _WHY = {signal.SIGKILL: "as the system does when memory runs out"}
@@ -56,7 +49,7 @@ def train(
     `FedbenchError` before any run if this machine does not have the device.
     """
     machine.torch_device()  # one that is not here is no fault of the runs
-    failed = []
+    work, failed = partial(run, machine=machine, data_dir=data_dir), []
     with stoppable():
         for place, run_id in enumerate(run_ids, 1):
             stop_if_requested(f"before run {place} of {len(run_ids)}; those before it are finished")
@@ -70,35 +63,30 @@ def train(
                         folder.forget_checkpoint()  # a kill came just after the record was written
                         say(f"{prefix}: finished before")
                     else:
-                        how = _train_one(spec, folder, results, machine, data_dir, follow)
+                        final = resolved(spec, results)
+                        # of an earlier try: a run that is stopped now has not failed
+                        states.failure_file(folder).unlink(missing_ok=True)
+                        how = _train_one(partial(work, final, searched=spec), folder, follow(spec))
                         say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)
-                file = note_failure(folder, error)
+                file = states.note_failure(folder, error)
                 where = "" if isinstance(error, FedbenchError) else f" (traceback: {file})"
                 say(f"{prefix}: failed: {error}{where}")
     return failed
 
 
 def _train_one(
-    spec: RunSpec,
-    folder: RunFolder,
-    results: Path,
-    machine: Machine,
-    data_dir: Path | None,
-    follow: Follow,
+    work: Callable[..., Result], folder: RunFolder, following: AbstractContextManager[Watch]
 ) -> str:
     """Train the run, going on from its checkpoint; says how it ended."""
-    final = resolved(spec, search_id(spec), results) if spec.tune else spec
-    forget_failure(folder)  # of an earlier try: if this one is stopped, the run has not failed
-    with signs_of_life(folder) as beat, follow(spec) as seen:
+    with states.signs_of_life(folder) as beat, following as seen:
 
         def watch(row: Row) -> None:
             beat(int(row["round"]))
             seen(row)
 
-        out = folder.path
-        result = run(final, out=out, machine=machine, data_dir=data_dir, watch=watch, searched=spec)
+        result = work(out=folder.path, watch=watch)
     last = result.history.iloc[-1]
     seconds = sum(result.record["seconds"].values())
     score = f"accuracy {last['accuracy']:.4f}" if "accuracy" in last else f"loss {last['loss']:.4g}"
@@ -132,17 +120,24 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
             return code
         if code == 0:
             break
-        lost = [each for each in left if left_by(Results(results).run(each), child.pid or 0)]
+        lost = [each for each in left if states.left_by(Results(results).run(each), child.pid or 0)]
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
-        _blame(Results(results).run(lost[0]), signal.Signals(-code))
+        by = signal.Signals(-code)
+        why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
+        say(f"{lost[0]}: {why}")
+        error = FedbenchError(
+            f"{why}; the same command trains it again, on from its last checkpoint; give it fewer "
+            "--cores if memory is short"
+        )
+        states.note_failure(Results(results).run(lost[0]), error)
         blamed.append(lost[0])
         left = left[left.index(lost[0]) + 1 :]
     return _exit_code(blamed, results)
 
 
 def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
-    """The child, which has ended, and whether a signal had asked this process to stop.
+    """The child, which has ended, and whether a signal, which is for it, came meanwhile.
 
     A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
     """
@@ -150,8 +145,19 @@ def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProce
     fork = multiprocessing.get_context("fork")
     child = fork.Process(target=_cleanly, args=(work, run_ids, results))
     child.start()
-    with _passing_on_to(child) as passed:
+    passed: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        passed.append(number)
+        with suppress(ProcessLookupError):
+            os.kill(child.pid or 0, number)
+
+    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
+    try:
         child.join()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     return child, bool(passed)
 
 
@@ -171,33 +177,5 @@ def _cleanly(work: Work, run_ids: Sequence[str], results: Path) -> None:
 
 def _exit_code(failed: Sequence[str], results: Path) -> int:
     """0 if no run has failed, 3 if each has its error in its folder, else 1: the disk is full."""
-    files = (failure_file(Results(results).run(run_id)) for run_id in failed)
+    files = (states.failure_file(Results(results).run(run_id)) for run_id in failed)
     return (RUNS_FAILED if all(map(exists, files)) else 1) if failed else 0
-
-
-@contextmanager
-def _passing_on_to(child: BaseProcess) -> Iterator[list[int]]:
-    """Signals that ask this process to stop are for the child, which stops after its round."""
-    passed: list[int] = []
-
-    def pass_on(number: int, _: object) -> None:
-        passed.append(number)
-        with suppress(ProcessLookupError):
-            os.kill(child.pid or 0, number)
-
-    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
-    try:
-        yield passed
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _blame(folder: RunFolder, by: signal.Signals) -> None:
-    why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
-    say(f"{folder.path.name}: {why}")
-    way_out = (
-        "the same command trains it again, on from its last checkpoint; give it fewer --cores if "
-        "memory is short"
-    )
-    note_failure(folder, FedbenchError(f"{why}; {way_out}"))

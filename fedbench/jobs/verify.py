@@ -12,7 +12,7 @@ from fedbench.engine.machine import Machine
 from fedbench.engine.record import Result
 from fedbench.engine.training import run
 from fedbench.plan.data import complete
-from fedbench.plan.search import resolved, search_id
+from fedbench.plan.search import resolved
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
@@ -53,12 +53,18 @@ def train_again(
 ) -> Again:
     """Train a finished run again, without writing anything, and compare all that it wrote."""
     folder, record = complete(spec.id, results)
-    final = resolved(spec, search_id(spec), results) if spec.tune else spec
-    again = run(final, machine=machine, data_dir=data_dir, searched=spec)
+    again = run(resolved(spec, results), machine=machine, data_dir=data_dir, searched=spec)
     difference, where = max(_differences(folder, record, again), key=lambda found: found[0])
     rounds = (folder.history(record), again.history)
     last = tuple(float(each["accuracy"].iloc[-1]) for each in rounds if "accuracy" in each)
-    return Again(spec.id, difference, where, ", ".join(_other(record, again.record)), last)
+    builds = ({k: v for k, v in each.items() if k in _BUILD} for each in (record, again.record))
+    before, now = (dict(pd.json_normalize(build).iloc[0]) for build in builds)
+    other = [
+        f"{name} {before[name]} → {now[name]}"
+        for name in before.keys() & now.keys() - {_CODE}  # such as 'versions.torch'
+        if before[name] != now[name]
+    ]
+    return Again(spec.id, difference, where, ", ".join(other), last)
 
 
 def _differences(
@@ -79,29 +85,17 @@ def _of_frames(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[tuple[floa
     if list(first) != list(second) or len(first) != len(second):
         yield np.inf, f"{first.shape} rows and columns, now {second.shape}"
         return
-    for name in first:
-        if not str(name).endswith("_seconds"):
-            apart = _apart(first[name], second[name])
-            if apart.any():
-                row = int(apart.argmax())
-                said = f"{name} {first[name].iloc[row]}, now {second[name].iloc[row]}, row {row}"
-                yield float(apart[row]), said
-
-
-def _apart(first: pd.Series, second: pd.Series) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
-        return np.where(first.to_numpy() == second.to_numpy(), 0.0, np.inf)
-    a, b = first.to_numpy(np.float64), second.to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(a - b) / np.maximum(1.0, np.abs(a))
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    return np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
-
-
-def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """What the run was computed with before, where it is something else now."""
-    builds = [{k: v for k, v in record.items() if k in _BUILD} for record in (before, now)]
-    first, second = (dict(pd.json_normalize(build).iloc[0]) for build in builds)
-    for name in first.keys() & second.keys() - {_CODE}:  # such as 'versions.torch'
-        if first[name] != second[name]:
-            yield f"{name} {first[name]} → {second[name]}"
+    for name in [name for name in first if not str(name).endswith("_seconds")]:
+        before, now = first[name], second[name]
+        if all(map(pd.api.types.is_numeric_dtype, (before, now))):
+            a, b = before.to_numpy(np.float64), now.to_numpy(np.float64)
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(a - b) / np.maximum(1.0, np.abs(a))
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            apart = np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
+        else:
+            apart = np.where(before.to_numpy() == now.to_numpy(), 0.0, np.inf)
+        if apart.any():
+            row = int(apart.argmax())
+            said = f"{name} {before.iloc[row]}, now {now.iloc[row]}, row {row}"
+            yield float(apart[row]), said

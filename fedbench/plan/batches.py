@@ -5,23 +5,6 @@ a search waits for, are apart from other runs. So what a run waits for does not 
 other runs share its job, and Snakemake trains nothing again if the jobs are cut in another way.
 All trials of a search are in one job, or in few if they do not fit: once it ends, the runs that
 wait for this search can start, though other trials are still being trained.
-
-Peak memory in MB of two rounds of FedAvg on a CPU with made-up samples, as the kernel counts it. A
-process with PyTorch has 690 before it trains. What a model adds to that, at mini-batches of 64, and
-one set of its weights are its `MEGABYTES`.
-
-| model, input, mini-batch | weights | peak |
-|---|---|---|
-| LeNet-5, 32×32, 64; 256 | 0.2 | 879; 999 |
-| A-CNN, 32×32, 64 | 10 | 1,453 |
-| S-CNN, 32×32, 50 | 3.3 | 1,144 |
-| S-CNN for 64×64, 50 | 9.8 | 2,181 |
-| ResNet-8, 32×32, 64 | 0.3 | 987 |
-| ResNet-20 with batch norm, 32×32, 64 | 1.1 | 1,170 |
-| ResNet-18, CIFAR stem, 32×32, 50; with SCAFFOLD | 45 | 1,978; 2,601 |
-| ResNet-18, ImageNet stem, 64×64, 256 | 45 | 2,155 |
-| ViT-Small, 224×224, 32 | 87 | 4,358 |
-| DistilBERT, 128 tokens, 64 | 268 | 7,026 |
 """
 
 import heapq
@@ -30,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedbench.base import registry
+from fedbench.base.grouping import grouped
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
@@ -54,12 +38,13 @@ _MAPPED = 4000  # MB of a data set; a larger one is mapped from a file
 
 @dataclass(frozen=True)
 class Job:
-    """Runs for one process, in the order of the plan, and the seconds they may take on a core."""
+    """Runs for one process, in the order of the plan, and the seconds they may take on a core.
+
+    data: the key of their data set; search: the id of the search that they wait for, or ''.
+    """
 
     data: str
-    """The key of their data set."""
     search: str
-    """The id of the search that they wait for, or ''."""
     trial: bool
     runs: dict[str, RunSpec]
     seconds: float
@@ -88,16 +73,19 @@ def make_jobs(
     if cores:
         share = sum(seconds.values()) / cores
         longest = max(share / _JOBS_PER_CORE, min(share, _WORTH_A_PROCESS))
-    most = size or len(seconds)
     # by trial, the first search that waits for it
     searched = {trial: key for key, ids in reversed(plan.trials.items()) for trial in ids}
-    jobs = [
-        Job(*key, {k: plan.runs[k] for k in piece}, sum(seconds[k] for k in piece))
-        for key, run_ids in _groups(plan, seconds, searched).items()
-        for piece in _pieces(
-            _units(run_ids, searched, seconds, most, longest), seconds, most, longest
-        )
-    ]
+
+    def awaited(run_id: str) -> tuple[str, str, bool]:
+        data = data_key(plan.runs[run_id].dataset)
+        return data, plan.searches.get(run_id, ""), run_id in searched
+
+    jobs = []
+    for key, run_ids in grouped(seconds, awaited).items():
+        searches = grouped(run_ids, lambda run_id: searched.get(run_id, run_id))
+        for piece in _pieces([*searches.values()], seconds, size or len(seconds), longest):
+            spent = sum(seconds[run_id] for run_id in piece)
+            jobs.append(Job(*key, {run_id: plan.runs[run_id] for run_id in piece}, spent))
     return sorted(jobs, key=lambda job: (not job.trial, -job.seconds))
 
 
@@ -109,48 +97,26 @@ def elapsed(seconds: Iterable[float], cores: int) -> float:
     return max(ends)
 
 
-def _groups(
-    plan: Plan, run_ids: Iterable[str], searched: Mapping[str, str]
-) -> dict[tuple[str, str, bool], list[str]]:
-    groups: dict[tuple[str, str, bool], list[str]] = {}
-    for run_id in run_ids:
-        key = data_key(plan.runs[run_id].dataset)
-        waits = (key, plan.searches.get(run_id, ""), run_id in searched)
-        groups.setdefault(waits, []).append(run_id)
-    return groups
-
-
-def _units(
-    run_ids: Sequence[str],
-    searched: Mapping[str, str],
-    seconds: Mapping[str, float],
-    size: int,
-    longest: float,
-) -> list[list[str]]:
-    """What is not divided: the trials of a search, or parts of them that a job can hold."""
-    whole: dict[str, list[str]] = {}
-    for run_id in run_ids:
-        whole.setdefault(searched.get(run_id, run_id), []).append(run_id)
-    units = []
-    for unit in whole.values():
-        total = sum(seconds[run_id] for run_id in unit)
-        parts = max(math.ceil(len(unit) / size), math.ceil(total / longest) if total else 1)
-        step = math.ceil(len(unit) / min(parts, len(unit)))
-        units += [unit[k : k + step] for k in range(0, len(unit), step)]
-    return units
-
-
 def _pieces(
-    units: Sequence[list[str]], seconds: Mapping[str, float], size: int, longest: float
+    whole: Sequence[list[str]], seconds: Mapping[str, float], size: int, longest: float
 ) -> list[list[str]]:
-    """The units in as few pieces as `size` and `longest` allow, of about equal seconds.
+    """The runs in as few pieces as `size` and `longest` allow, of about equal seconds.
 
-    The longest unit goes first, each to the piece that has the fewest seconds of those with room
-    for it, or to a new one.
+    whole: what is not divided unless one job cannot hold it, such as the trials of a search. The
+    longest unit goes first, each to the piece that has the fewest seconds of those with room for
+    it, or to a new one.
     """
+
+    def fewest(runs: int, total: float) -> int:
+        return max(math.ceil(runs / size), math.ceil(total / longest) if total else 1)
+
+    units: list[list[str]] = []
+    for ids in whole:
+        parts = fewest(len(ids), sum(seconds[run_id] for run_id in ids))
+        step = math.ceil(len(ids) / min(parts, len(ids)))
+        units += [ids[k : k + step] for k in range(0, len(ids), step)]
     costs = [sum(seconds[run_id] for run_id in unit) for unit in units]
-    runs, total = sum(map(len, units)), sum(costs)
-    count = max(math.ceil(runs / size), math.ceil(total / longest) if total else 1)
+    count = fewest(sum(map(len, units)), sum(costs))
     pieces: list[list[int]] = [[] for _ in range(min(count, len(units)))]  # places in `units`
     open_ = [(0.0, 0, n) for n in range(len(pieces))]  # seconds, runs and place of those not full
     for unit in sorted(range(len(units)), key=costs.__getitem__, reverse=True):
@@ -170,8 +136,7 @@ def _with_room(
         passed.append(heapq.heappop(open_))
     if not open_:
         pieces.append([])
-        heapq.heappush(open_, (0.0, 0, len(pieces) - 1))
-    found = heapq.heappop(open_)
+    found = heapq.heappop(open_) if open_ else (0.0, 0, len(pieces) - 1)
     for other in passed:
         heapq.heappush(open_, other)
     return found

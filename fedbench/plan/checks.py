@@ -23,22 +23,16 @@ from fedbench.spec import LISTED, NAMED, RunSpec
 
 _KINDS = {**{name: name for name in NAMED}, **LISTED}  # the setting → the kind of what it names
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
-_Runs = dict[str, str]  # the id of a run, by the levels on all other axes and the seed
+_Place = tuple[dict[str, Level], int, str]  # a point of a grid, a seed, and the run's id
 
 
-def check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
-    """Refuse a selection that names no table or figure of these papers."""
-    pairs = [(name, key) for name, paper in papers.items() for key, _ in paper.everything()]
-    names = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
-    for table in tables:
-        if table not in names:
-            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
-
-
-def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
+def check_scale(
+    workflow: Path, name: str, scale: Scale, papers: dict[str, Paper], tables: tuple[str, ...]
+) -> None:
     """Refuse a scale that names a paper, table, figure, level, point or run that there is not.
 
-    What it says of papers that are not among these, or of all papers, is not checked without them.
+    And a selection of `tables` that names no table or figure of these papers. What the scale says
+    of papers that are not among these, or of all papers, is not checked without them.
     """
     files = files_by_name(workflow / "papers", "*.yaml")
     file = find_file(workflow / "scales", f"{name}.yaml")
@@ -46,8 +40,7 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
     if papers.keys() >= files.keys():
         _check_levels(f"{file}: levels", scale.levels, papers.values())
         for case in scale.seed_cases:
-            wanted = {axis: as_tuple(levels) for axis, levels in case.where.items()}
-            _check_levels(f"{file}: seed_cases.where", wanted, papers.values())
+            _check_levels(f"{file}: seed_cases.where", case.where, papers.values())
     for paper, by in scale.papers.items():
         place = f"{file}: papers.{paper}"
         if paper not in files:
@@ -55,6 +48,10 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
         _check_names(place, by)
         if paper in papers:
             _check_cut(place, by, papers[paper])
+    pairs = [(name, key) for name, paper in papers.items() for key, _ in paper.everything()]
+    for table in tables:
+        if not any(table in (key, f"{name}/{key}") for name, key in pairs):
+            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
 
 
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:
@@ -90,7 +87,7 @@ def _check_names(place: str, by: Cut) -> None:
 
 
 def _check_levels(
-    place: str, chosen: Mapping[str, Sequence[Level]], papers: Iterable[Paper]
+    place: str, chosen: Mapping[str, Level | tuple[Level, ...]], papers: Iterable[Paper]
 ) -> None:
     """Refuse an axis or a level that no grid of these papers has."""
     axes: dict[str, list[Level]] = {}
@@ -99,10 +96,9 @@ def _check_levels(
             axes.setdefault(axis, []).extend(levels)
     for axis, wanted in chosen.items():
         require_among(place, "axis", axis, axes)
-        for level in wanted:
+        for level in as_tuple(wanted):
             if level not in axes[axis]:
-                error = no_level(level, axes[axis], f"level of {axis}")
-                raise FedbenchError(f"{place}: {error}")
+                raise FedbenchError(f"{place}: {no_level(level, axes[axis], f'level of {axis}')}")
 
 
 def check_paper(
@@ -114,52 +110,35 @@ def check_paper(
     """
     with at(str(file)):
         _refuse_same_runs(shown, cells)
-        _check_searches(cells, searches)
-        _check_items(shown, cells)
-        _check_claims(shown, cells)
+        searched = {searches[cell.run_id]: cell.run for cell in cells if cell.run_id in searches}
+        for run in searched.values():
+            if run.tune:
+                _require("tune.by", (scored(run.tune),), trial_runs(run)[:1])
+        for key, table in shown.tables.items():
+            runs = _runs(cells, table.grid, table.where)
+            _require(f"tables.{key}.metrics", table.metrics, runs)
+        for key, figure in shown.figures.items():
+            _check_figure(f"figures.{key}", figure, _runs(cells, figure.grid, figure.where))
+        for key, claim in shown.claims.items():
+            if not isinstance(claim, Together):
+                grid = shown.tables[claim.table].grid if claim.table in shown.tables else claim.grid
+                _require(f"claims.{key}", _measured(claim), _runs(cells, grid, {}))
     check_printed(printed_numbers(file.parent, file.stem, whole), whole)
 
 
-def _check_searches(cells: Iterable[Cell], searches: Mapping[str, str]) -> None:
-    runs = {searches[cell.run_id]: cell.run for cell in cells if cell.run_id in searches}
-    for run in runs.values():
-        if run.tune:
-            with at("tune.by"):
-                _require((scored(run.tune),), trial_runs(run)[:1])
-
-
-def _check_items(paper: Paper, cells: Sequence[Cell]) -> None:
-    for key, table in paper.tables.items():
-        with at(f"tables.{key}.metrics"):
-            _require(table.metrics, _runs(cells, table.grid, table.where))
-    for key, figure in paper.figures.items():
-        with at(f"figures.{key}"):
-            _check_figure(figure, _runs(cells, figure.grid, figure.where))
-
-
-def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
+def _check_figure(place: str, figure: Figure, runs: list[RunSpec]) -> None:
     """Refuse a figure whose metric, or the probe's table that its kind reads, no run will have."""
     entry = registry.find("figure", figure.kind.name)
     reads = entry.constants.get("reads", "")
     if not reads:
         cost = figure.kind.params.get("cost", entry.fields.get("cost"))
-        _require((*figure.metrics, *([str(cost)] if cost else [])), runs)
+        _require(place, (*figure.metrics, *([str(cost)] if cost else [])), runs)
     for run in runs if reads and reads not in _OF_EVERY_RUN else ():
         if reads not in (probe.name for probe in run.watch):
             raise FedbenchError(
-                f"kind {figure.kind.name} reads the table of the probe '{reads}', which run "
-                f"{run.id} does not name in its `watch`"
+                f"{place}: kind {figure.kind.name} reads the table of the probe '{reads}', which "
+                f"run {run.id} does not name in its `watch`"
             )
-
-
-def _check_claims(paper: Paper, cells: Sequence[Cell]) -> None:
-    for key, claim in paper.claims.items():
-        if isinstance(claim, Together):
-            continue
-        table = paper.tables.get(claim.table)
-        with at(f"claims.{key}"):
-            runs = _runs(cells, table.grid if table else claim.grid, {})
-            _require(tuple(_measured(claim)), runs)
 
 
 def _measured(claim: SingleClaim) -> Iterator[str]:
@@ -171,10 +150,11 @@ def _measured(claim: SingleClaim) -> Iterator[str]:
         yield from map(str, as_tuple(levels.get("metric", ())))
 
 
-def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:
-    for metric in metrics:
-        for column in reading(metric).columns:
-            require_column(column, runs)
+def _require(place: str, metrics: Iterable[str], runs: list[RunSpec]) -> None:
+    with at(place):
+        for metric in metrics:
+            for column in reading(metric).columns:
+                require_column(column, runs)
 
 
 def _runs(cells: Iterable[Cell], grid: str, where: Where) -> list[RunSpec]:
@@ -186,17 +166,19 @@ def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
 
     Such as those of a template without '$': their rows would be equal, and claims would compare
     runs with themselves. Single points may be the same run, as where two scalings of one size meet
-    at a parameter of 0. A scale may make levels so, which puts one data set in the place of two:
-    the settings before the cut decide.
+    at a parameter of 0. A scale may put one data set in the place of two: the paper decides.
     """
     for key, grid in paper.grids.items():
         of_grid = [(cell.coords, cell.seed, cell.run_id) for cell in cells if cell.grid == key]
         for axis in grid.axes:
-            runs: dict[Level, _Runs] = {}
-            for coords, seed, run_id in of_grid:
-                runs.setdefault(coords[axis], {})[_beside(coords, axis, seed)] = run_id
-            for first in runs:
-                same = [x for x in _same(first, runs) if _as_written(paper, grid, axis, (first, x))]
+            runs = _by_level(axis, of_grid)
+            for place, first in enumerate(runs, 1):
+                same = [
+                    level
+                    for level in [*runs][place:]
+                    if _alike(runs[first], runs[level])
+                    and _alike(*_by_level(axis, _written(paper, grid, axis, first, level)).values())
+                ]
                 if same:
                     levels = ", ".join(level_text(x) for x in (first, *same))
                     raise FedbenchError(
@@ -205,25 +187,23 @@ def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
                     )
 
 
-def _same(first: Level, runs: dict[Level, _Runs]) -> Iterator[Level]:
-    """The levels after the first that have the first's run at every point that both have."""
-    mine, later = runs[first], list(runs)[list(runs).index(first) + 1 :]
-    for other in later:
-        shared = mine.keys() & runs[other].keys()
-        if shared and all(mine[point] == runs[other][point] for point in shared):
-            yield other
-
-
-def _as_written(paper: Paper, grid: Grid, axis: str, levels: Iterable[Level]) -> bool:
-    """Whether two levels are the same runs before a scale cuts them down."""
-    ids: dict[Level, _Runs] = {level: {} for level in levels}
+def _written(paper: Paper, grid: Grid, axis: str, *levels: Level) -> Iterator[_Place]:
+    """The points of a grid at some levels of an axis, with the runs before a scale cuts them."""
     for point in points(grid):
-        if point[axis] in ids:
-            run = RunSpec(**resolve(paper, grid, point))
-            ids[point[axis]][_beside(point, axis)] = run.id
-    one, other = ids.values()
-    return all(one[point] == other[point] for point in one.keys() & other.keys())
+        if point[axis] in levels:
+            yield point, 0, RunSpec(**resolve(paper, grid, point)).id
 
 
-def _beside(coords: dict[str, Level], axis: str, seed: int | None = None) -> str:
-    return str([level for name, level in coords.items() if name != axis] + [seed])
+def _by_level(axis: str, places: Iterable[_Place]) -> dict[Level, dict[str, str]]:
+    """By level of the axis, the ids of runs by the levels on all other axes and the seed."""
+    runs: dict[Level, dict[str, str]] = {}
+    for coords, seed, run_id in places:
+        beside = [level for name, level in coords.items() if name != axis]
+        runs.setdefault(coords[axis], {})[str([*beside, seed])] = run_id
+    return runs
+
+
+def _alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether both have the same runs at all points that both have, of which there are some."""
+    shared = one.keys() & other.keys()
+    return bool(shared) and all(one[point] == other[point] for point in shared)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -52,27 +52,19 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
 
     A damaged record says nothing of speed and is passed over; `status` and `collect` name it.
     """
-    total: dict[tuple[bool, str], tuple[float, float]] = {}
+    done, took = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for file in Results(results).records():
-        on_cpu, model, passes, seconds = _reached(RunFolder(file.parent))
-        if seconds > 0:
-            done = total.get((on_cpu, model), (0.0, 0.0))
-            total[on_cpu, model] = (done[0] + passes, done[1] + seconds)
-    reached = {at: done / seconds for at, (done, seconds) in total.items()}
+        with suppress(FedbenchError, KeyError):
+            record = RunFolder(file.parent).record() or {}
+            trained, seconds = record["sample_passes"], record["seconds"]["train"]
+            known = all(isinstance(number, int | float) for number in (trained, seconds))
+            if known and seconds > 0 and "objects" not in record:  # then a plan can name its model
+                model = _named(checked(Choice, record["resolved"]["model"]))
+                done[record["device"] == "cpu", model] += trained
+                took[record["device"] == "cpu", model] += seconds
+    reached = {at: done[at] / seconds for at, seconds in took.items()}
     here, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
     return Speeds({**(core or {}), **here}, gpu)
-
-
-def _reached(folder: RunFolder) -> tuple[bool, str, float, float]:
-    """Whether on a CPU, the model, samples trained on and seconds that it took; 0 if unknown."""
-    with suppress(FedbenchError, KeyError):
-        record = folder.record() or {}
-        if "objects" not in record:  # else it has no model that a plan could name
-            model = _named(checked(Choice, record["resolved"]["model"]))
-            passes, seconds = record["sample_passes"], record["seconds"]["train"]
-            if all(isinstance(number, int | float) for number in (passes, seconds)):
-                return record["device"] == "cpu", model, passes, seconds
-    return True, "", 0.0, 0.0
 
 
 def _named(model: Choice) -> str:
@@ -98,18 +90,18 @@ def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str
     by_settings: dict[tuple[object, ...], Cost] = {}
     by_run = {}
     for run_id, run in runs.items():
-        key = _decisive(run)
+        key = (
+            *((each.name, repr(each.params)) for each in (run.dataset, run.model, run.work)),
+            *(run.epochs, run.steps, run.batch, run.clients, run.participation),
+            *(run.rounds, run.eval_every, run.validation),
+        )
         if key not in by_settings:
-            by_settings[key] = _cost(run, speeds, sizes)
+            trained, scored = passes(run, *sizes(run.dataset))
+            work, rows = trained + _EVALUATION * scored, run.rounds / run.eval_every
+            cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
+            by_settings[key] = cost
         by_run[run_id] = by_settings[key]
     return by_run
-
-
-def _cost(run: RunSpec, speeds: Speeds, sizes: Sizes) -> Cost:
-    trained, scored = passes(run, *sizes(run.dataset))
-    work = trained + _EVALUATION * scored
-    rows = run.rounds / run.eval_every
-    return Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
 
 
 def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
@@ -122,25 +114,16 @@ def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
     return run.rounds * cohort * work, scored
 
 
-def _decisive(run: RunSpec) -> tuple[object, ...]:
-    local = (run.epochs, run.steps, run.batch, run.clients, run.participation)
-    scored = (run.rounds, run.eval_every, run.validation)
-    choices = (run.dataset, run.model, run.work)
-    return (*local, *scored, *(part for each in choices for part in (each.name, repr(each.params))))
-
-
 @dataclass(frozen=True)
 class Budget:
-    """The cost of some runs; core and GPU hours are those of a single core or GPU.
+    """The cost of some runs; GPU hours are those of one GPU.
 
     sample_passes: training samples, each counted as often as it goes forward and backward;
-    hours_here: until the last run ends, with all cores of a machine; disk_mb: the size of the run
-    folders in MB.
+    hours_here: until the last run ends, with all cores of a machine; disk_mb: of the run folders.
     """
 
     runs: int
     sample_passes: float
-    core_hours: float
     gpu_hours: float
     hours_here: float
     disk_mb: float
@@ -181,8 +164,20 @@ def by_table(
         needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
     needed["all, shared runs once"] = list(plan.runs)
     needed |= {name: list(part.runs) for name, part in parts}
-    on = cores or here()
-    return {name: _budget(plan, ids, all_costs, on) for name, ids in needed.items()}
+    budgets = {}
+    for name, ids in needed.items():
+        of_runs = {run_id: all_costs[run_id] for run_id in ids}
+        seconds = {run_id: cost.core_seconds for run_id, cost in of_runs.items()}
+        on = cores or here()
+        jobs = make_jobs(plan, seconds, cores=on)
+        budgets[name] = Budget(
+            len(of_runs),
+            sum(cost.passes for cost in of_runs.values()),
+            sum(cost.gpu_seconds for cost in of_runs.values()) / 3600,
+            elapsed([job.seconds for job in jobs], on) / 3600,
+            0.02 * len(of_runs) + sum(cost.rows for cost in of_runs.values()) * 1e-4,
+        )
+    return budgets
 
 
 def hours_left(
@@ -200,20 +195,6 @@ def hours_left(
     return hours
 
 
-def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:
-    costs_by_run = {run_id: all_costs[run_id] for run_id in ids}
-    seconds = {run_id: cost.core_seconds for run_id, cost in costs_by_run.items()}
-    jobs = make_jobs(plan, seconds, cores=cores)
-    return Budget(
-        len(costs_by_run),
-        sum(cost.passes for cost in costs_by_run.values()),
-        sum(seconds.values()) / 3600,
-        sum(cost.gpu_seconds for cost in costs_by_run.values()) / 3600,
-        elapsed([job.seconds for job in jobs], cores) / 3600,
-        0.02 * len(costs_by_run) + sum(cost.rows for cost in costs_by_run.values()) * 1e-4,
-    )
-
-
 def in_words(hours: float) -> str:
     """Hours as a table shows them."""
     if 0 < hours < 0.01:
@@ -222,21 +203,19 @@ def in_words(hours: float) -> str:
 
 
 def summary(plan: Plan, log: str) -> str:
-    """Two sentences: how many runs were to be trained, and how long each rule took by the log."""
-    took = [f"{rule} {seconds:,.0f} s in {jobs}" for rule, jobs, seconds in rules(log)]
-    several = f"{shared(plan):,} of them in several tables or figures"
-    runs = f"{len(plan.runs):,} runs, {several}" if plan.runs else "Nothing was to be trained"
-    return f"{runs}.\nRules, seconds and jobs: {', '.join(took) or 'nothing was left to do'}."
+    """Two sentences: how many runs were to be trained, and how long each rule took by the log.
 
-
-def shared(plan: Plan) -> int:
-    """How many runs more than one table or figure rests on, trials of a search among them."""
-    count: Counter[str] = Counter()
+    The first tells how many of them more than one table or figure rests on.
+    """
+    places: Counter[str] = Counter()
     for name, paper in plan.papers.items():
         for _, item in paper.items():
-            cells = plan.select(name, item.grid, item.where)
-            count.update(plan.needed(cells))
-    return sum(times > 1 for times in count.values())
+            places.update(plan.needed(plan.select(name, item.grid, item.where)))
+    shared = sum(times > 1 for times in places.values())
+    told = f"{len(plan.runs):,} runs, {shared:,} of them in several tables or figures"
+    runs = told if plan.runs else "Nothing was to be trained"
+    took = [f"{rule} {seconds:,.0f} s in {jobs}" for rule, jobs, seconds in rules(log)]
+    return f"{runs}.\nRules, seconds and jobs: {', '.join(took) or 'nothing was left to do'}."
 
 
 def rules(log: str) -> list[tuple[str, int, float]]:

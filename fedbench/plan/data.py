@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from fedbench.base import registry
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
+from fedbench.base.grouping import grouped
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
 
@@ -29,35 +31,29 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
 
     Raises `FedbenchError` if it cannot be read.
     """
-    key = choice.name, json.dumps(choice.params)
-    return _declared(*key) or _counted(*key, folder)
+    return _samples(choice.name, json.dumps(choice.params), folder) or _USUAL
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
     """Training and test samples as declared; where they are not, a guess without reading a file."""
-    try:
-        return _declared(choice.name, json.dumps(choice.params)) or _USUAL
-    except FedbenchError:  # what is wrong with it is said by the job that plans
-        return _USUAL
+    with suppress(FedbenchError):  # what is wrong with it is said by the job that plans
+        return _samples(choice.name, json.dumps(choice.params), None) or _USUAL
+    return _USUAL
 
 
 @cache
-def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
-    dataset = registry.build("dataset", name, json.loads(params)).load(folder)
+def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int] | None:
+    """As declared, else as counted in a folder, if one is named."""
+    source = registry.build("dataset", name, json.loads(params))
+    declared: tuple[int, int] | None = source.samples()
+    if declared or folder is None:
+        return declared
+    dataset = source.load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 
 
-@cache
-def _declared(name: str, params: str) -> tuple[int, int] | None:
-    declared: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
-    return declared
-
-
 def files(choice: Choice, folder: Path) -> tuple[Path, ...]:
-    """The existing files of the user's that the data set is read from.
-
-    A missing file is reported by the job that loads the data.
-    """
+    """The user's files that a data set is read from, if they exist; loading names a missing one."""
     source = registry.build("dataset", choice.name, choice.params)
     return tuple(file for file in source.files(folder) if file.exists())
 
@@ -86,17 +82,15 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     compressed anew. Of others the files that both have read are compared, such as those of a data
     set with and without its development file.
     """
-    groups: dict[str, list[tuple[RunSpec, Record]]] = {}
+    told = list(runs)
     files: dict[str, dict[str, list[str]]] = {}
     readers: dict[str, dict[str, set[str]]] = {}  # of each file, the versions of each data set
-    for run, record in runs:
-        groups.setdefault(str(run.dataset), []).append((run, record))
+    for run, record in told:
         for file, checksum in _files(run.dataset, record.get("data", {})):
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
             readers.setdefault(file, {}).setdefault(str(run.dataset), set()).add(checksum)
-    for dataset, members in groups.items():
-        versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
-        _refuse_several(f"data set '{dataset}'", versions, results)
+    for dataset, members in grouped(told, lambda each: str(each[0].dataset)).items():
+        _refuse_several(f"data set '{dataset}'", _versions([x for _, x in members]), results)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():
         if not set.intersection(*readers[file].values()):
@@ -104,42 +98,45 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
 
 
 def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
-    """Each file that the data were read from, and its sha256.
-
-    It is named by the data set and the path in its settings: records of runs that were restored do
-    not say in which folder the file lay.
-    """
+    """Each file, by data set and path there (restored records have no folders), and its sha256."""
     for key, checksum in data.items():
         if "file" in data and key.startswith("sha256"):
             name = key.removeprefix("sha256").strip() or Path(data["file"]).name
             yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
 
 
+def _versions(records: list[Record]) -> dict[str, list[str]]:
+    """Run ids by the checksum of their data, or of its files where an early record has no other."""
+    everywhere = all("checksum" in record.get("data", {}) for record in records)
+    groups: dict[str, list[str]] = {}
+    for record in records:
+        data = record.get("data", {})
+        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
+        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(record["id"])
+    return groups
+
+
 def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
-    if len(versions) > 1:
-        often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
-        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
-        again = _again([ids for _, ids in often_first], results)
-        raise FedbenchError(
-            f"{what} was not the same for all runs, by its checksums: {said}; "
-            f"put the right data in place and {again}"
-        )
-
-
-def _again(ids: list[list[str]], results: Path) -> str:
-    """What to delete; a run that alone differs from several others, as if damaged, is named."""
-    often, *others = ids
-    odd = [run_id for group in others for run_id in group]
-    if len(often) > 1 and len(odd) == 1:
-        return f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
-    return _AGAIN
+    """Refuse several versions; a run that alone differs from others, as if damaged, is named."""
+    if len(versions) < 2:
+        return
+    often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
+    said = []
+    for version, ids in often_first:
+        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+        said.append(f"{version[:12]} ({', '.join(ids[:3])}{more})")
+    odd = [run_id for _, ids in often_first[1:] for run_id in ids]
+    again = _AGAIN
+    if len(often_first[0][1]) > 1 and len(odd) == 1:
+        again = f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
+    raise FedbenchError(
+        f"{what} was not the same for all runs, by its checksums: {' and '.join(said)}; "
+        f"put the right data in place and {again}"
+    )
 
 
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
-    """Refuse a run trained on other data than those that the workflow loaded last.
-
-    What earlier versions wrote about a data set has no checksum and cannot be compared.
-    """
+    """Refuse a run trained on other data than those loaded last; early facts have no checksum."""
     file = Results(results).data(data_key(run.dataset))
     remedy = "delete it, and the same command of Snakemake loads the data again"
     with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
@@ -150,21 +147,3 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
-
-
-def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
-    """The ids of runs by the checksum of their data.
-
-    Records of earlier versions hold checksums of the data's files only; if there is one among the
-    runs, all are compared by these.
-    """
-    everywhere = all("checksum" in data for _, data in runs)
-    groups: dict[str, list[str]] = {}
-    for run_id, data in runs:
-        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
-        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(run_id)
-    return groups
-
-
-def _few(ids: list[str]) -> str:
-    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

@@ -3,7 +3,7 @@
 Cells with the same settings share one run, whichever tables, figures or papers they belong to.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,15 +12,13 @@ from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
-from fedbench.paper.notation import Level, Where
+from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.references import kept_claims
 from fedbench.paper.scale import Cut, cut, load_scale
-from fedbench.plan.checks import check_paper, check_scale, check_tables
-from fedbench.plan.left_out import LeftOut
-from fedbench.plan.left_out import left_out as left_out_of
+from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.points import Cell as Cell
-from fedbench.plan.points import matches, points, printed_choices, resolve
+from fedbench.plan.points import LeftOut, left_out, matches, points, printed_choices, resolve
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
@@ -28,29 +26,27 @@ from fedbench.spec import RunSpec
 
 @dataclass(frozen=True)
 class Plan:
-    """The papers at one scale, all their cells, and the runs to train by id."""
+    """The papers at one scale, all their cells, and the runs to train by id.
+
+    about: what the scale is for, by its file; speeds: samples per second on one core by model, as
+    it declares them; tables: those that were asked for, empty for all; texts: of the papers' files;
+    asked: the papers with no other tables and claims than were asked for; papers: these without
+    what the scale leaves out, which `left_out` has; searches: id of a run that has a search → id of
+    the search; trials: id of a search → ids of its trial runs.
+    """
 
     scale: str
     about: str
-    """What the scale is for, in the words of its file."""
     speeds: dict[str, float]
-    """Samples per second that one core trains on, by model, as the scale's file declares them."""
     tables: tuple[str, ...]
-    """The tables and figures that were asked for; empty for all."""
     texts: dict[str, str]
-    """What stands in the file of each paper."""
     asked: dict[str, Paper]
-    """The papers, with no other tables and claims than were asked for."""
     papers: dict[str, Paper]
-    """The same, without what the scale leaves out."""
     left_out: dict[str, LeftOut]
-    """By paper, what the scale leaves out."""
     cells: list[Cell]
     runs: dict[str, RunSpec]
     searches: dict[str, str]
-    """Id of a run that has a search → id of the search."""
     trials: dict[str, list[str]]
-    """Id of a search → ids of its trial runs."""
 
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
@@ -71,8 +67,7 @@ class Plan:
     def to_train(self, train: str) -> "Plan":
         """The plan of the runs to train: 'all', 'none', or those of methods, separated by commas.
 
-        The searches of these runs are among them. Raises `FedbenchError` on a method that no run
-        has.
+        Their searches are among them. Raises `FedbenchError` on a method that no run has.
         """
         if train == "all":
             return self
@@ -93,10 +88,9 @@ class Plan:
 
 
 def _names(train: str, levels: set[str]) -> tuple[str, ...]:
-    """The names between the commas; one that is a method's whole name may have commas itself.
+    """The names between the commas; 'FedAvg, momentum 0.9' is one where a method is called so.
 
-    'FedAvg, momentum 0.9, SlowMo' is 'FedAvg, momentum 0.9' and 'SlowMo' where there is such a
-    method: the longest name that fits counts.
+    The longest name that fits counts.
     """
     words, names = split(train), []
     while words:
@@ -115,29 +109,48 @@ def make_plan(
     Its runs will have the metrics and tables that the papers ask for. Raises `FedbenchError` naming
     the file, field and value on any bad input; imports no torch.
     """
-    whole = load_papers(workflow, papers)
-    cuts = load_scale(workflow, scale)
-    check_scale(workflow, scale, cuts, whole)
-    check_tables(whole, tables)
+    whole, cuts = load_papers(workflow, papers), load_scale(workflow, scale)
+    check_scale(workflow, scale, cuts, whole, tables)
     files = {name: find_file(workflow / "papers", f"{name}.yaml") for name in whole}
     asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
     kept = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
-    cells = [
-        cell
-        for name, paper in kept.items()
-        for cell in _cells(files[name], name, paper, cuts.of(name))
-    ]
-    shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
-    shown = {name: told(name, paper, cells) for name, paper in shown.items()}
-    asked = {name: told(name, paper, cells) for name, paper in asked.items()}
-    left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
+    of_paper = {n: list(_cells(files[n], n, paper, cuts.of(n))) for n, paper in kept.items()}
+    shown = {n: told(_with_points(paper, of_paper[n]), of_paper[n]) for n, paper in kept.items()}
+    asked = {name: told(paper, of_paper[name]) for name, paper in asked.items()}
+    cells = [cell for each in of_paper.values() for cell in each]
     runs, searches, trials = _runs(cells)
     extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
     for name, file in files.items():
-        check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
-    texts = {name: read_text(file) for name, file in files.items()}
-    head = (scale, cuts.about, cuts.speeds, tables)
-    return Plan(*head, texts, asked, shown, left_out, cells, runs, searches, trials)
+        check_paper(file, whole[name], shown[name], of_paper[name], searches)
+    return Plan(
+        scale=scale,
+        about=cuts.about,
+        speeds=cuts.speeds,
+        tables=tables,
+        texts={name: read_text(file) for name, file in files.items()},
+        asked=asked,
+        papers=shown,
+        left_out={n: left_out(paper, shown[n], cuts.of(n)) for n, paper in asked.items()},
+        cells=cells,
+        runs=runs,
+        searches=searches,
+        trials=trials,
+    )
+
+
+def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
+    for key, grid in paper.grids.items():
+        chosen: Where = {axis: levels for axis, levels in by.levels.items() if axis in grid.axes}
+        for coords in [point for point in points(grid) if matches(point, chosen)]:
+            with at(f"{file}: grids.{key} at {coords}"):
+                settings = resolve(paper, grid, coords)
+                printed = RunSpec(**settings)
+                small = RunSpec(**cut(printed_choices(settings), by))
+            difference = substitutions(printed, small)
+            # the values of a seed are checked, as all others of `small` are
+            for seed in grid.seeds[: by.most_seeds(key, coords)]:
+                run = small.model_copy(update={"seed": seed})
+                yield Cell(name, key, coords, seed, run, difference)
 
 
 def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]:
@@ -153,13 +166,12 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     return runs, searches, names
 
 
-def told(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
-    """The paper of that name, whose titles say how many rounds its runs have."""
-    found: dict[str, set[int]] = {}
+def told(paper: Paper, cells: Iterable[Cell]) -> Paper:
+    """The paper of these cells, whose titles say how many rounds its runs have."""
+    rounds: dict[str, set[int]] = {}
     for cell in cells:
-        if cell.paper == name:
-            found.setdefault(cell.grid, set()).add(cell.run.rounds)
-    return with_rounds(paper, found)
+        rounds.setdefault(cell.grid, set()).add(cell.run.rounds)
+    return with_rounds(paper, rounds)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
@@ -167,51 +179,26 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
-    items = [item for key, item in paper.items() if key in wanted]
-    grids = {item.grid for item in items}
+    grids = {item.grid for key, item in paper.items() if key in wanted}
     return part_of(paper, wanted, [key for key in paper.grids if key in grids])
 
 
 def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
     """The paper with only these tables, figures and facts, these grids, and the claims on both."""
-    tables = {key: table for key, table in paper.tables.items() if key in keys}
-    figures = {key: figure for key, figure in paper.figures.items() if key in keys}
-    facts = {key: each for key, each in paper.facts.items() if key in keys}
+    items = {
+        field: {key: each for key, each in getattr(paper, field).items() if key in keys}
+        for field in ("tables", "figures", "facts")
+    }
     kept = {key: paper.grids[key] for key in grids}
-    claims = kept_claims(paper.claims, {*tables}, {*kept})
-    fields = {"tables": tables, "figures": figures, "facts": facts, "grids": kept, "claims": claims}
-    return paper.model_copy(update=fields)
+    claims = kept_claims(paper.claims, {*items["tables"]}, {*kept})
+    return paper.model_copy(update=items | {"grids": kept, "claims": claims})
 
 
-def _with_points(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
+def _with_points(paper: Paper, cells: Collection[Cell]) -> Paper:
     """The paper without the tables and figures of which a scale leaves no point."""
-    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells if cell.paper == name}
     keys = {
         key
         for key, item in paper.items()
-        if any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
+        if any(x.grid == item.grid and matches(x.coords, item.where) for x in cells)
     }
     return part_of(paper, keys | {*paper.facts}, paper.grids)
-
-
-def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
-    for key, grid in paper.grids.items():
-        for coords in points(grid):
-            if not matches(coords, {k: v for k, v in by.levels.items() if k in coords}):
-                continue
-            place = f"{file}: grids.{key} at {coords}"
-            yield from _seeded(place, (name, key), paper, coords, by)
-
-
-def _seeded(
-    place: str, names: tuple[str, str], paper: Paper, coords: dict[str, Level], by: Cut
-) -> Iterator[Cell]:
-    grid = paper.grids[names[1]]
-    with at(place):
-        settings = resolve(paper, grid, coords)
-        printed = RunSpec(**settings)
-        small = RunSpec(**cut(printed_choices(settings), by))
-    difference = substitutions(printed, small)
-    # the values of a seed are checked, as all others of `small` are
-    for seed in grid.seeds[: by.most_seeds(names[1], coords)]:
-        yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)

@@ -4,7 +4,7 @@ Its name has the plan's fingerprint in it, so that the plan of another selection
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,19 @@ from fedbench.base.checks import Name, Strict
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
+from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
-from fedbench.plan.left_out import LeftOut
 from fedbench.plan.plan import Cell, Plan, only, part_of, told
+from fedbench.plan.points import LeftOut
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
 # Fields that a plan and its file have alike
 _SAME = ("scale", "about", "speeds", "tables", "texts", "left_out", "searches")
+_OF_POINT = ("paper", "grid", "coords", "substituted")  # of a cell, and of its point in the file
 
 
 class _Point(Strict):
@@ -57,14 +59,6 @@ class PlanContent(Strict):
     points: tuple[_Point, ...]
     runs: dict[Name, dict[str, Any]]
 
-    def named(self) -> Iterator[tuple[str, str]]:
-        """Each run that a search or a paper has, after the name of the latter."""
-        yield from ((search, run_id) for run_id, search in self.searches.items())
-        for search, trials in self.trials.items():
-            yield from ((search, run_id) for run_id in trials)
-        for point in self.points:
-            yield from ((point.paper, run_id) for _, run_id in point.runs)
-
     def own_fingerprint(self) -> str:
         """The fingerprint that this content has, whatever it says."""
         fields = self.model_dump(mode="json", exclude={"fingerprint", "runs"})
@@ -73,30 +67,23 @@ class PlanContent(Strict):
 
 def _content(plan: Plan) -> PlanContent:
     """What is written of a plan, without the settings of its runs."""
-    points: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in plan.cells:
-        points.setdefault((cell.paper, cell.grid, *cell.coords.items()), []).append(cell)
+    points = grouped(plan.cells, lambda cell: (cell.paper, cell.grid, *cell.coords.items()))
     content = PlanContent(
         **{name: getattr(plan, name) for name in _SAME},
         fingerprint="",
         shown={n: tuple(key for key, _ in x.everything()) for n, x in plan.papers.items()},
         grids={name: tuple(paper.grids) for name, paper in plan.papers.items()},
         trials={search: tuple(ids) for search, ids in plan.trials.items()},
-        points=tuple(map(_point, points.values())),
+        points=tuple(
+            _Point(
+                **{name: getattr(cells[0], name) for name in _OF_POINT},
+                runs=tuple((cell.seed, cell.run_id) for cell in cells),
+            )
+            for cells in points.values()
+        ),
         runs={run_id: {} for run_id in plan.runs},
     )
     return content.model_copy(update={"fingerprint": content.own_fingerprint()})
-
-
-def _point(cells: list[Cell]) -> _Point:
-    first = cells[0]
-    return _Point(
-        paper=first.paper,
-        grid=first.grid,
-        coords=first.coords,
-        substituted=first.substituted,
-        runs=tuple((cell.seed, cell.run_id) for cell in cells),
-    )
 
 
 def fingerprint(plan: Plan) -> str:
@@ -124,9 +111,8 @@ def planned_file(results: Path, scale: str) -> Path:
     """The plan of a scale in a results folder; raises `FedbenchError` if it has none."""
     files = Results(results).plans(scale)
     if not files:
-        others = [
-            each.name for each in matching(results, "*/") if Results(results).plans(each.name)
-        ]
+        there = [each.name for each in matching(results, "*/")]
+        others = [name for name in there if Results(results).plans(name)]
         told = f"; runs were started at {', '.join(others)}: name one with --scale"
         raise FedbenchError(
             f"{results}: there is no plan of scale '{scale}'"
@@ -155,8 +141,20 @@ class PlanFile:
             )
         self._file = file
         with self._is_plan():
-            self._content = PlanContent(**read_json(file))
-            self._require_whole()
+            self._content = content = PlanContent(**read_json(file))
+            named = [(search, run_id) for run_id, search in content.searches.items()]
+            named += [(search, each) for search, ids in content.trials.items() for each in ids]
+            named += [(each.paper, run_id) for each in content.points for _, run_id in each.runs]
+            for name, run_id in named:
+                if run_id not in content.runs:
+                    lost = f"{name} has the run {run_id!r}"
+                    raise FedbenchError(f"{lost}, which is not among its runs")
+            if content.fingerprint != content.own_fingerprint():
+                raise FedbenchError("its lists of runs are not those that it was made with")
+
+    def _is_plan(self) -> AbstractContextManager[None]:
+        remedy = "delete it and start the workflow again, which makes it anew"
+        return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
 
     def runs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         """The settings of some runs; raises `FedbenchError` if one is not in the plan.
@@ -164,7 +162,7 @@ class PlanFile:
         They are those that their ids say: a damaged file, or a plug-in edited since, is refused.
         """
         found = self._specs(run_ids)
-        self._require_as_named(found, found)
+        self._require_as_named(found)
         return found
 
     def of_paper(self, paper: str) -> list[RunSpec]:
@@ -175,10 +173,7 @@ class PlanFile:
         return list(self.runs(ids).values())
 
     def search(self, search: str) -> tuple[RunSpec, list[RunSpec]]:
-        """A run whose settings the search chooses, and the trials; all such runs share the search.
-
-        Raises `FedbenchError` if the plan does not have the search.
-        """
+        """A run that the search chooses for, and the trials; `FedbenchError` if it is not there."""
         require_among("", "search in this plan", search, self._content.trials)
         trials = self._content.trials[search]
         run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)
@@ -193,33 +188,24 @@ class PlanFile:
         with self._is_plan():
             runs = self._specs(content.runs)
             whole = {name: Paper(**read_value(text)) for name, text in texts.items()}
-        self._require_as_named(runs, ())
-        asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
-        shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
+        # an id takes a tenth of a millisecond: of a whole plan those with plug-ins are looked at
+        self._require_as_named({k: run for k, run in runs.items() if run.plugins()})
         cells = [
             Cell(each.paper, each.grid, each.coords, seed, runs[run_id], each.substituted)
             for each in content.points
             for seed, run_id in each.runs
         ]
+        of_paper = grouped(cells, lambda cell: cell.paper)
+        asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
+        shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
         return Plan(
             **{name: getattr(content, name) for name in _SAME},
-            asked={name: told(name, paper, cells) for name, paper in asked.items()},
-            papers={name: told(name, paper, cells) for name, paper in shown.items()},
+            asked={name: told(paper, of_paper.get(name, ())) for name, paper in asked.items()},
+            papers={name: told(paper, of_paper.get(name, ())) for name, paper in shown.items()},
             cells=cells,
             runs=runs,
             trials={search: list(ids) for search, ids in content.trials.items()},
         )
-
-    def _is_plan(self) -> AbstractContextManager[None]:
-        remedy = "delete it and start the workflow again, which makes it anew"
-        return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
-
-    def _require_whole(self) -> None:
-        for name, run_id in self._content.named():
-            if run_id not in self._content.runs:
-                raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")
-        if self._content.fingerprint != self._content.own_fingerprint():
-            raise FedbenchError("its lists of runs are not those that it was made with")
 
     def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         specs = {}
@@ -228,14 +214,10 @@ class PlanFile:
             specs[run_id] = RunSpec(**self._content.runs[run_id])
         return specs
 
-    def _require_as_named(self, runs: dict[str, RunSpec], run_ids: Container[str]) -> None:
-        """Raise `FedbenchError` if a run is not the one that its id names.
-
-        Then the file is damaged, or a plug-in that the run uses was edited since. Only these runs
-        and those with plug-ins are looked at: an id takes a tenth of a millisecond.
-        """
+    def _require_as_named(self, runs: Mapping[str, RunSpec]) -> None:
+        """Refuse a run that its id does not name: the file is damaged, or a plug-in was edited."""
         for run_id, run in runs.items():
-            if (run_id in run_ids or run.plugins()) and run.id != run_id:
+            if run.id != run_id:
                 used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
                 raise FedbenchError(
                     f"{self._file}: run {run_id} was planned with other plug-ins than there are "

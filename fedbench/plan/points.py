@@ -1,19 +1,17 @@
-"""The points of a paper's grid, the settings of each, and a point with one seed: a cell."""
+"""The points of a paper's grid, the settings of each, and a point with one seed: a cell.
+
+And what a scale leaves out of a paper: tables and figures, points of others, and levels.
+"""
 
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
 from fedbench.paper.items import Grid
-from fedbench.paper.levels import (
-    Settings,
-    assigned,
-    layered,
-    level_settings,
-    with_main_parameter,
-)
+from fedbench.paper.levels import Settings, assigned, layered, level_settings, with_main_parameter
 from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Cut, SeedCase
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
 from fedbench.spec.compositions import parts_of, spelled_out
@@ -61,7 +59,7 @@ def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
 
 
 def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
-    """Put the parts in `always` before those of the run and of its search's trials."""
+    """The parts in `always` before those of the run and of its search's trials."""
     joined = settings | {"parts": [*always, *parts_of(settings)]}
     match joined.get("tune"):
         case {"trials": {"parts": _} as trials}:
@@ -73,3 +71,67 @@ def printed_choices(settings: Settings) -> Settings:
     """Settings with the default of each choice of one name filled in, for a cut to replace."""
     defaults = {kind: RunSpec.model_fields[kind].default for kind in NAMED}
     return {kind: dict(choice) for kind, choice in defaults.items()} | settings
+
+
+@dataclass(frozen=True)
+class ItemLeftOut:
+    """The title of a table or figure that is not shown, and what versions that are add to it."""
+
+    title: str
+    versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PointsLeftOut:
+    """Points without any seed, and the titles of the tables and figures that would show them."""
+
+    case: SeedCase
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a scale leaves out: tables and figures, points of others, and levels by axis.
+
+    `about` is what the scale's file says of it, `axes` what the paper's file says of some axes.
+    """
+
+    items: tuple[ItemLeftOut, ...]
+    points: tuple[PointsLeftOut, ...]
+    levels: dict[str, tuple[Level, ...]]
+    about: str
+    axes: dict[str, str]
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.items or self.points or self.levels)
+
+
+def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
+    """What is left of a paper that the cut does not choose."""
+    kept = dict(chosen.everything())
+    items = []
+    for title in [item.title for key, item in paper.everything() if key not in kept]:
+        alike = [x.title for x in kept.values() if x.title.startswith((f"{title} ", f"{title}, "))]
+        versions = tuple(longer.removeprefix(title).lstrip(", ") for longer in alike)
+        items.append(ItemLeftOut(title, versions))
+    cases = [case for case in by.seed_cases if not case.seeds]
+    places = [(case, _titles(paper, case), _titles(chosen, case)) for case in cases]
+    # Where no table is left that would show the points, the tables' own titles are in the list.
+    told = [PointsLeftOut(case, here) for case, whole, here in places if here or not whole]
+    axes: dict[str, dict[Level, None]] = {}
+    for axis, levels in (pair for grid in paper.grids.values() for pair in grid.axes.items()):
+        gone = [x for x in levels if x not in by.levels.get(axis, levels)]
+        axes.setdefault(axis, {}).update(dict.fromkeys(gone))
+    gone_levels = {axis: tuple(gone) for axis, gone in axes.items() if gone}
+    return LeftOut(tuple(items), tuple(told), gone_levels, by.about, paper.axes)
+
+
+def _titles(paper: Paper, case: SeedCase) -> tuple[str, ...]:
+    """The titles of the tables and figures that show points which the case means."""
+    found = []
+    for _, item in paper.items():
+        meant = (at for at in points(paper.grids[item.grid]) if case.means(item.grid, at))
+        if any(matches(at, item.where) for at in meant):
+            found.append(item.title)
+    return tuple(found)

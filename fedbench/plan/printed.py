@@ -20,10 +20,14 @@ from fedbench.spec import Choice
 
 @dataclass(frozen=True)
 class Stat:
-    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
+    """Mean and sample standard deviation (None where it is unknown or there is one value).
+
+    line: where it stands in the file of printed numbers, if it is one of them.
+    """
 
     mean: float
     std: float | None
+    line: int | str = field(default="?", compare=False)
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,13 @@ _COLUMNS = [*(f.name for f in fields(Place)), "mean", "std"]
 
 @dataclass(frozen=True)
 class Printed:
-    """The numbers that one paper prints, by place and in the units of their tables.
-
-    lines: the line of the file at `path` that holds each. Without a file there are no numbers.
-    """
+    """The numbers that one paper prints, by place and in the units of their tables; maybe none."""
 
     path: Path
     numbers: dict[Place, Stat]
-    lines: dict[Place, int] = field(default_factory=dict)
 
     def refuse_strangers(self, table: str, shown: Iterable[Place]) -> None:
-        """Raise `FedbenchError` on a number of the table that stands at none of the places `shown`.
-
-        No cell of the table would show such a number.
-        """
+        """Raise `FedbenchError` on a number of the table at none of the places `shown`."""
         places = set(shown)
         for place in self.numbers:
             if place.table == table and place not in places:
@@ -63,29 +60,26 @@ class Printed:
 
     def at(self, place: Place) -> str:
         """File and line of a number."""
-        return f"{self.path}: line {self.lines.get(place, '?')}"
+        return f"{self.path}: line {self.numbers[place].line}"
 
     @property
     def absence(self) -> str:
         """A sentence for the report where there is no file; empty where there is one."""
-        if exists(self.path):
-            return ""
         paper = self.path.name.replace(".printed.csv", ".yaml")
-        return (
-            f"There is no file {self.path.name} beside {paper}, so no number printed in the paper "
-            "is shown."
-        )
+        lacks = f"There is no file {self.path.name} beside {paper}"
+        said = f"{lacks}, so no number printed in the paper is shown."
+        return "" if exists(self.path) else said
 
 
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
     printed = Printed(path, {})
     if exists(path):
-        for line, cells in _rows(path):
-            place, stat = _number(f"{path}: line {line}", cells)
+        for place, stat in _rows(path):
             if place in printed.numbers:
-                raise FedbenchError(f"{path}: line {line} repeats line {printed.lines[place]}")
-            printed.numbers[place], printed.lines[place] = stat, line
+                repeated = f"repeats line {printed.numbers[place].line}"
+                raise FedbenchError(f"{path}: line {stat.line} {repeated}")
+            printed.numbers[place] = stat
     return printed
 
 
@@ -103,25 +97,22 @@ def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
     for place in printed.numbers:
         home = homes.get(place) or homes.get(_by_value(place)) or place
         if other := moved.get(home):
-            raise FedbenchError(f"{printed.at(place)} repeats line {printed.lines[other]}")
+            repeated = f"repeats line {printed.numbers[other].line}"
+            raise FedbenchError(f"{printed.at(place)} {repeated}")
         moved[home] = place
-    lines = {home: printed.lines[place] for home, place in moved.items()}
-    return Printed(printed.path, {x: printed.numbers[p] for x, p in moved.items()}, lines)
+    return Printed(printed.path, {x: printed.numbers[p] for x, p in moved.items()})
 
 
 def _by_value(place: Place) -> Place:
     """The place with each level that is a number spelled as reports write it."""
-    pairs = (pair.rpartition("=") for pair in place.setting.split(";"))
-    spelled = ";".join(f"{axis}{sign}{_as_number(level)}" for axis, sign, level in pairs)
-    return replace(place, setting=spelled)
+    spelled = []
+    for axis, sign, level in (pair.rpartition("=") for pair in place.setting.split(";")):
+        number = number_in(level)
+        spelled.append(f"{axis}{sign}{level if number is None else level_text(number)}")
+    return replace(place, setting=";".join(spelled))
 
 
-def _as_number(text: str) -> str:
-    number = number_in(text)
-    return text if number is None else level_text(number)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path) -> Iterator[tuple[Place, Stat]]:
     header = ",".join(_COLUMNS)
     reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff")), strict=True)
     try:
@@ -134,21 +125,21 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                     f"{len(_COLUMNS)}: {header}"
                 )
             if cells:
-                yield reader.line_num, cells
+                yield _number(path, reader.line_num, cells)
     except csv.Error as error:
         raise FedbenchError(f"{path}: line {reader.line_num}: no CSV ({error})") from None
 
 
-def _number(where: str, cells: Sequence[str]) -> tuple[Place, Stat]:
+def _number(path: Path, line: int, cells: Sequence[str]) -> tuple[Place, Stat]:
     *key, mean, std = cells
     try:
-        stat = Stat(float(mean), float(std) if std else None)
+        stat = Stat(float(mean), float(std) if std else None, line)
     except ValueError:
         stat = Stat(math.nan, None)
     if not math.isfinite(stat.mean) or not 0 <= (stat.std or 0.0) < math.inf:
         raise FedbenchError(
-            f"{where}: mean = {quoted(mean)} and std = {quoted(std)} must be finite numbers, std "
-            "not below 0; std may be empty"
+            f"{path}: line {line}: mean = {quoted(mean)} and std = {quoted(std)} must be finite "
+            "numbers, std not below 0; std may be empty"
         )
     return Place(*key), stat
 
@@ -189,10 +180,8 @@ def check_printed(printed: Printed, paper: Paper) -> None:
     """
     for key, table in paper.tables.items():
         if table.printed and printed.absence:
-            raise FedbenchError(
-                f"{printed.path}: there is no such file, but tables.{key}.printed = "
-                f"'{table.printed}' asks for printed numbers"
-            )
+            asks = f"tables.{key}.printed = '{table.printed}' asks for printed numbers"
+            raise FedbenchError(f"{printed.path}: there is no such file, but {asks}")
     asked = {place.table: place for place in printed.numbers}
     for key, place in asked.items():
         if key in paper.tables:

@@ -2,16 +2,17 @@
 
 import itertools
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.levels import Settings
+from fedbench.paper.levels import Settings, assigned
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
@@ -33,18 +34,14 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed.
 
-    Runs with different seeds share one search, and so do methods whose searches have the same
-    trials.
+    Runs with other seeds share it, and so do methods whose searches have the same trials.
     """
     tune = run.tune and run.tune.model_copy(update={"trials": {}})
     return digest(run.trial().changed(tune=tune, seed=0).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: every combination of its grid, with each of the search's seeds.
-
-    A partition that is fixed by `data_seed` is theirs, too.
-    """
+    """The runs of a search: each point of its grid with each of its seeds; none without one."""
     tune = run.tune
     if tune is None:
         return []
@@ -60,8 +57,7 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
 def words(run: RunSpec) -> str:
     """A run's search in words: 'the best of 4 by the last accuracy on the test set'.
 
-    It ends with what the trials train, such as 'trials of FedSAM over 50 rounds', where it is not
-    what the run trains.
+    Then what the trials train, where it is another: 'trials of FedSAM over 50 rounds'.
     """
     tune, trial = run.tune, run.trial()
     if tune is None:
@@ -89,32 +85,30 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     tune = run.tune
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
-    tried = points(tune)
     if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
         return {"failed": failed}
-    ended = [_Trial(trial, *complete(trial.id, results)) for trial in trials]
-    same_data([(trial.spec, trial.record) for trial in ended], results)
-    of_point = [
-        [trial for trial in ended if trial.spec.changed(**point) == trial.spec] for point in tried
-    ]
-    scores = [_score(members, tune) for members in of_point]
-    ends = [not any(trial.diverged for trial in members) for members in of_point]
+    ended = [(trial, *complete(trial.id, results)) for trial in trials]
+    same_data([(trial, record) for trial, _, record in ended], results)
+    tried, scores, whole = points(tune), [], []
+    for point in tried:
+        members = [each for each in ended if each[0].changed(**point) == each[0]]
+        scores.append(sum(_score(*each, tune) for each in members) / len(members))
+        whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
         raise FedbenchError(
             f"its search chooses by {tune.by}, and no trial has it; change tune.by, or give the "
             "trials more rounds"
         )
-    sign = -1 if lower_is_better(tune) else 1
-    best = max(range(len(tried)), key=lambda i: (ends[i], _rank(sign * scores[i])))
+    sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
+    ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
+    best = max(range(len(tried)), key=lambda i: (whole[i], ranks[i]))
+    told = [score if math.isfinite(score) else None for score in scores]
     return {
         "chosen": tried[best],
         "on": tune.on,
         "by": tune.by,
         "parts": [str(part) for part in run.trial().parts],
-        "trials": [
-            {**point, "score": score if math.isfinite(score) else None}
-            for point, score in zip(tried, scores, strict=True)
-        ],
+        "trials": [{**x, "score": score} for x, score in zip(tried, told, strict=True)],
         "runs": [trial.id for trial in trials],
         "on_edge": _on_edge(tried[best], tune),
     }
@@ -130,44 +124,45 @@ def is_accuracy(tune: Tune) -> bool:
     return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)
 
 
-def _rank(score: float) -> float:
-    """The score; the worst of all where there is none, or a target was not reached."""
-    return score if math.isfinite(score) else -math.inf
+def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
+    """A trial's score by the search's rule; if it diverged before any evaluation, 0 or NaN.
+
+    NaN where it has no value of a metric, infinite where it did not reach a target.
+    """
+    history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
+    if tune.by in WORDS:
+        asked = asked.partition("@")[0]
+        curve = history.set_index("round").get(asked, pd.Series()).dropna()
+        if len(curve):
+            return _of_curve(curve, tune.by, trial if diverged else None)
+    else:
+        same = {"run_id": trial.id, "status": record["status"], "rounds": trial.rounds}
+        told = with_derived(history.assign(**same, eval_every=trial.eval_every))
+        if found := values(told, asked, "final"):
+            return found.get(trial.id, math.nan)
+    if diverged:
+        return 0.0 if tune.by in WORDS else math.nan
+    raise FedbenchError(
+        f"{folder.path}: has no '{asked}', by which its search chooses; a search needs data with "
+        "classes and finished trials"
+    )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A trial that was trained to its end, its folder, and its record, which is read once."""
+def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
+    """The last accuracy of a curve by rounds, its best, or the mean over all evaluations.
 
-    spec: RunSpec
-    folder: RunFolder
-    record: dict[str, Any]
-
-    @property
-    def diverged(self) -> bool:
-        """Whether it ended early."""
-        return bool(self.record["status"] == "diverged")
-
-
-def _score(trials: list[_Trial], tune: Tune) -> float:
-    """The mean score of the trials at one point of the grid, which differ in their seeds."""
-    if tune.by not in WORDS:
-        return sum(_metric_of(trial, tune) for trial in trials) / len(trials)
-    column = "val_accuracy" if tune.on == "held-out" else "accuracy"
-    return sum(_score_of(trial, column, tune.by) for trial in trials) / len(trials)
-
-
-def _metric_of(trial: _Trial, tune: Tune) -> float:
-    """A trial's value of any metric; NaN without one, infinite where a target was not reached."""
-    asked = scored(tune)
-    history = trial.folder.history(trial.record).assign(
-        run_id=trial.spec.id, status=trial.record["status"],
-        rounds=trial.spec.rounds, eval_every=trial.spec.eval_every,
-    )  # fmt: skip
-    found = values(with_derived(history), asked, "final")
-    if not found:
-        _refuse_unscored(trial, asked)
-    return found.get(trial.spec.id, math.nan)
+    A model that diverged does not change any more: those that were never made count as the last.
+    """
+    last = float(curve.iloc[-1])
+    if by == "final":
+        return last
+    if by == "best":
+        return float(curve.max())
+    missing = 0
+    if diverged:
+        every, reached = diverged.eval_every, int(curve.index[-1])
+        missing = math.ceil(diverged.rounds / every) - math.ceil(reached / every)
+    return (float(curve.sum()) + missing * last) / (len(curve) + missing)
 
 
 def scored(tune: Tune) -> str:
@@ -186,35 +181,6 @@ def _held_out(column: str) -> str:
     return f"val_{column}" if column.partition("[")[0] in SCORES else column
 
 
-def _score_of(trial: _Trial, column: str, by: str) -> float:
-    """A trial's last accuracy, its best, or the mean; 0 if it diverged before any evaluation."""
-    history = trial.folder.history(trial.record)
-    scored = history.dropna(subset=[column]) if column in history else history.head(0)
-    if scored.empty:
-        _refuse_unscored(trial, column)
-        return 0.0
-    values = scored[column]
-    last = float(values.iloc[-1])
-    if by == "best":
-        return float(values.max())
-    missing = _never_made(trial.spec, int(scored["round"].iloc[-1])) if trial.diverged else 0
-    total = float(values.sum()) + missing * last  # a diverged model does not change any more
-    return last if by == "final" else total / (len(values) + missing)
-
-
-def _never_made(trial: RunSpec, last: int) -> int:
-    """The evaluations after the round `last`, which was one too."""
-    return -(-trial.rounds // trial.eval_every) - -(-last // trial.eval_every)
-
-
-def _refuse_unscored(trial: _Trial, column: str) -> None:
-    if not trial.diverged:
-        raise FedbenchError(
-            f"{trial.folder.path}: has no '{column}', by which its search chooses; a search needs "
-            "data with classes and finished trials"
-        )
-
-
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     """Fields whose chosen number is the smallest or largest of three or more tried."""
     numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in tune.grid.items()}
@@ -222,17 +188,26 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     return [k for k, v in numeric.items() if point[k] in (min(v), max(v))]
 
 
-def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
-    """The run with the settings that its search chose.
+def resolved(run: RunSpec, results: Path) -> RunSpec:
+    """The run with the settings that its search, if any, chose.
 
     The settings are chosen anew from the trials. Raises `FedbenchError` if the winner's file says
     other settings, because the file or a trial was changed since.
     """
-    file = Results(results).winner(search)
-    winner = _winner(file)
+    if run.tune is None:
+        return run
+    file = Results(results).winner(search_id(run))
+    if not exists(file):
+        raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
+    try:
+        winner = read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
+    chosen = winner.get("chosen")
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    chosen = winner["chosen"]
+    if not isinstance(chosen, dict):
+        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
     again = select(run, trial_runs(run), results).get("chosen")
     if again is None or chosen != again:
         raise FedbenchError(
@@ -240,18 +215,6 @@ def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
             "have the winner chosen again"
         )
     return run.changed(tune=None, **again)
-
-
-def _winner(file: Path) -> Winner:
-    if not exists(file):
-        raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
-    try:
-        winner = read_json(file)
-    except FedbenchError as error:
-        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
-    if not (winner.get("failed") or isinstance(winner.get("chosen"), dict)):
-        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
-    return winner
 
 
 def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:
@@ -266,7 +229,8 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
         there = ", as in the file" if said == used[key] else f"; {level_text(said)} in the file"
         remarks[key] = f"chosen by the search{there}"
     if "parts" in file and remarks:  # without a search they may be objects, which have no name
-        used["parts"] = [_with(checked(Choice, part), used) for part in file["parts"]]
+        chosen = assigned(file, [(key, used[key]) for key in remarks if "." in key])
+        used["parts"] = [checked(Choice, part).model_dump() for part in chosen["parts"]]
     return used, remarks
 
 
@@ -278,10 +242,3 @@ def _value(settings: Settings, key: str) -> Any:
     parts = [checked(Choice, part) for part in settings.get("parts", ())]
     given = next((part.params for part in parts if part.name == name), {})
     return given.get(parameter, registry.find("method", name).fields.get(parameter))
-
-
-def _with(part: Choice, used: Settings) -> Any:
-    """The part as YAML has it, with the values of its parameters that have a line."""
-    chosen = {k.partition(".")[2]: v for k, v in used.items() if k.startswith(f"{part.name}.")}
-    params = {**part.params, **chosen}
-    return {part.name: params} if params else part.name

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench.base.grouping import grouped
 from fedbench.spec import RunSpec
 
 # Settings that do not make a run another experiment than the paper's; all others do.
@@ -33,19 +34,15 @@ def substitutions(printed: RunSpec, small: RunSpec) -> Substitutions:
     How a search chooses makes no difference, but that a setting is not searched does.
     """
     fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
-    changed = [field for field in fields if getattr(small, field) != getattr(printed, field)]
-    searched = (
-        {name: len(tried) for name, tried in printed.tune.grid.items()} if printed.tune else {}
-    )
-    tried = small.tune.grid if small.tune else {}
-    unsearched = [name for name in searched if name not in (*changed, *tried)]
+    searched = {k: len(tried) for k, tried in printed.tune.grid.items()} if printed.tune else {}
     found = []
-    for field in changed:
-        there = "" if field in searched else _text(getattr(printed, field))
-        found.append(
-            Substitution(field, _text(getattr(small, field)), there, searched.get(field, 0))
-        )
-    return (*found, *(Substitution(name, tried=searched[name]) for name in unsearched))
+    for field in fields:
+        here, there = getattr(small, field), getattr(printed, field)
+        if here != there:
+            said = "" if field in searched else _text(there)
+            found.append(Substitution(field, _text(here), said, searched.get(field, 0)))
+    known = {each.setting for each in found}.union(small.tune.grid if small.tune else ())
+    return (*found, *(Substitution(k, tried=n) for k, n in searched.items() if k not in known))
 
 
 def _text(value: Any) -> str:
@@ -60,7 +57,5 @@ def _text(value: Any) -> str:
 
 def merged(found: Iterable[Substitutions]) -> Substitutions:
     """All of them once, those of one setting next to each other."""
-    of_setting: dict[str, dict[Substitution, None]] = {}
-    for each in (one for some in found for one in some):
-        of_setting.setdefault(each.setting, {})[each] = None
-    return tuple(each for some in of_setting.values() for each in some)
+    of_setting = grouped((one for some in found for one in some), lambda one: one.setting)
+    return tuple(dict.fromkeys(one for each in of_setting.values() for one in each))

@@ -4,7 +4,7 @@ Nothing is written: Snakemake asks again at every start, on every machine.
 """
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -47,14 +47,6 @@ def plugin_files(plan: Plan) -> list[Path]:
     return sorted(code.union(composition_files()))
 
 
-def _telling(stamps: Sequence[str], since: float) -> str:
-    """A stamp that is missing, else the newest if it is newer than `since`, else the first."""
-    written = {stamp: _written(stamp) for stamp in stamps}
-    newest = max(stamps, key=written.__getitem__)
-    missing = (stamp for stamp in stamps if not written[stamp])
-    return next(missing, newest if written[newest] > since else stamps[0])
-
-
 def _written(file: str) -> float:
     """When the file was written, in seconds since 1970; 0 if there is none."""
     try:
@@ -86,15 +78,14 @@ class WorkflowPaths:
     @cached_property
     def unrecorded(self) -> frozenset[str]:
         """The ids of runs to train that have a stamp and no record: they failed, or lost it."""
-        runs, folders = (self.trained or self.scheduled).runs, self._results
-        stamped = (run_id for run_id in runs if exists(folders.stamp(run_id)))
+        folders = self._results
+        stamped = (run_id for run_id in self._to_train.runs if exists(folders.stamp(run_id)))
         return frozenset(k for k in stamped if not folders.run(k).has_record())
 
     def lost(self) -> list[str]:
         """Those whose record somebody deleted, as a message about a damaged one asks for."""
-        folders = self._results
-        unrecorded = (run_id for run_id in self.scheduled.runs if run_id in self.unrecorded)
-        return [k for k in unrecorded if not exists(failure_file(folders.run(k)))]
+        unrecorded = [run_id for run_id in self.scheduled.runs if run_id in self.unrecorded]
+        return [k for k in unrecorded if not exists(failure_file(self._results.run(k)))]
 
     def is_left(self, job: Job) -> bool:
         """Whether any run of a job is to be trained.
@@ -115,34 +106,28 @@ class WorkflowPaths:
     @property
     def tracked(self) -> str:
         """The stamp of the last copy into MLflow."""
-        return str(self._results.tracked(self.scheduled.scale))
+        return f"{self._of_scale}/tracked"
 
     @property
     def nothing_missing(self) -> str:
         """The stamp that says that no run of the plan has failed."""
-        return str(self._results.nothing_missing(self.scheduled.scale))
+        return f"{self._of_scale}/nothing-missing"
 
     @property
     def sources(self) -> list[str]:
         """The files that the plan and the report are made from: YAML, printed numbers, plug-ins."""
-        folder, scales = self.workflow / "papers", self.workflow / "scales"
-        papers = [find_file(folder, f"{name}.yaml") for name in self.scheduled.papers]
-        printed = [file.with_suffix(".printed.csv") for file in papers]
-        printed = [file for file in printed if exists(file)]
-        scale = find_file(scales, f"{self.scheduled.scale}.yaml")
+        names = self.scheduled.papers
+        papers = [find_file(self.workflow / "papers", f"{name}.yaml") for name in names]
+        printed = filter(exists, [file.with_suffix(".printed.csv") for file in papers])
+        scale = find_file(self.workflow / "scales", f"{self.scheduled.scale}.yaml")
         read = (*papers, *printed, scale, *plugin_files(self.scheduled))
         return [str(nearby(file)) for file in read]
 
     def read(self, folder: Path) -> list[str]:
-        """All that rules read and that was there before: sources, the user's data, finished runs.
-
-        `folder` is that of the data files.
-        """
-        plan = self.scheduled
+        """What rules read and was there before: sources, data files (in `folder`), facts, runs."""
         data = [str(each) for choice in self._datasets.values() for each in files(choice, folder)]
-        facts = [self.data(key) for key in self._datasets]
-        runs = map(self.stamp, plan.runs)
-        return [*self.sources, *data, *facts, *map(self.winner, plan.trials), *runs]
+        facts, winners = map(self.data, self._datasets), map(self.winner, self.scheduled.trials)
+        return [*self.sources, *data, *facts, *winners, *map(self.stamp, self.scheduled.runs)]
 
     def stamps(self, paper: str) -> list[str]:
         """The stamps of a paper's runs: those to train, and those that are finished already."""
@@ -162,15 +147,18 @@ class WorkflowPaths:
         Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
         next time, the frame may be collected once more than it had to be, but never too seldom.
         """
-        trials = (self.trial_stamps(search) for search in self._searches(paper))
-        stamps = dict.fromkeys((*self.stamps(paper), *chain.from_iterable(trials)))
+        trials = [each for search in self._searches(paper) for each in self.trial_stamps(search)]
+        stamps = dict.fromkeys((*self.stamps(paper), *trials))
         if len(stamps) <= _MANY:
             return list(stamps)
-        frame = _written(self.frame(paper))
-        of_jobs = [self.stamps_of(job) for job in jobs]
-        apart = stamps.keys() - {*chain.from_iterable(of_jobs)}
-        pieces = ([stamp for stamp in piece if stamp in stamps] for piece in of_jobs)
-        return [*(_telling(piece, frame) for piece in pieces if piece), *sorted(apart)]
+        frame, told = _written(self.frame(paper)), []
+        pieces = [[x for x in self.stamps_of(job) if x in stamps] for job in jobs]
+        for piece in filter(None, pieces):  # one that is missing, the newest one if it is newer
+            times = {stamp: _written(stamp) for stamp in piece}
+            newest = max(piece, key=times.__getitem__)
+            usual = newest if times[newest] > frame else piece[0]
+            told.append(next((stamp for stamp in piece if not times[stamp]), usual))
+        return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
@@ -201,19 +189,16 @@ class WorkflowPaths:
 
     def choices(self) -> list[str]:
         """The settings that searches choose: of those trained, or there with all trials."""
-        trained = (self.trained or self.scheduled).trials
-        there = (
-            search
-            for search in self.scheduled.trials
-            if search in trained
-            or all(exists(Path(x)) for x in (self.winner(search), *self.trial_stamps(search)))
-        )
-        return [self.winner(search) for search in there]
+        found = []
+        for search in self.scheduled.trials:
+            needed = (self.winner(search), *self.trial_stamps(search))
+            if search in self._to_train.trials or all(exists(Path(file)) for file in needed):
+                found.append(needed[0])
+        return found
 
     def facts(self) -> list[str]:
         """The facts of all data sets that runs in the frames were trained on."""
-        of_papers = (self.data_of(paper) for paper in self.scheduled.papers)
-        return list(dict.fromkeys(chain.from_iterable(of_papers)))
+        return list(dict.fromkeys(x for name in self.scheduled.papers for x in self.data_of(name)))
 
     def winner(self, search: str) -> str:
         """The settings that a search chose."""
@@ -229,7 +214,7 @@ class WorkflowPaths:
 
     def log(self, name: str) -> str:
         """The log of a job."""
-        return str(self._results.log(self.scheduled.scale, name))
+        return f"{self._of_scale}/logs/{name}.log"
 
     def pages(self) -> list[str]:
         """The HTML pages of the report, and the list of all files that were written with them."""
@@ -238,22 +223,17 @@ class WorkflowPaths:
 
     def tables(self) -> list[str]:
         """Every table as CSV, LaTeX and Markdown, or CSV alone, and the evidence for the claims."""
-        papers = self.scheduled.papers.items()
-        keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
-        claims = [
-            f"{self._report}/claims/{n}.csv"
-            for n in self.scheduled.papers
-            if self.scheduled.asked[n].claims
-        ]
+        papers, asked = self.scheduled.papers.items(), self.scheduled.asked
         endings = _ENDINGS if self.copies else _ENDINGS[:1]
-        tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in endings]
-        return tables + claims
+        keys = [f"{name}/{key}" for name, paper in papers for key in (*paper.tables, *paper.facts)]
+        tables = [f"{self._report}/tables/{key}.{end}" for key in keys for end in endings]
+        return tables + [f"{self._report}/claims/{n}.csv" for n, _ in papers if asked[n].claims]
 
     def figures(self) -> list[str]:
         """Every figure as SVG, PNG and PDF; none where pages alone have them."""
         papers = self.scheduled.papers.items() if self.copies else ()
-        keys = [(name, key) for name, paper in papers for key in paper.figures]
-        return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in DRAWN]
+        keys = [f"{name}/{key}" for name, paper in papers for key in paper.figures]
+        return [f"{self._report}/figures/{key}.{end}" for key in keys for end in DRAWN]
 
     def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, the longest first: at most `size` runs each, so many at a time.
@@ -261,24 +241,23 @@ class WorkflowPaths:
         Without a size 96 runs share a job on one machine; on a cluster their time alone decides.
         They are the same whatever was trained already: each machine of a cluster works them out.
         """
-        plan = self.trained or self.scheduled
-        cost = costs(plan.runs, speeds, assumed_samples)
+        cost = costs(self._to_train.runs, speeds, assumed_samples)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
-        return make_jobs(plan, seconds, size or (_AT_ONCE if cores else None), cores)
+        return make_jobs(self._to_train, seconds, size or (_AT_ONCE if cores else None), cores)
+
+    @property
+    def _to_train(self) -> Plan:
+        return self.trained or self.scheduled
 
     def _runs(self, paper: str) -> dict[str, RunSpec]:
         """The runs of a paper's cells by their ids: those to train, and those that are finished."""
-        runs = {cell.run_id: cell.run for cell in self.scheduled.cells if cell.paper == paper}
-        if self.trained is None:
-            return runs
-        trained = self.trained.runs
+        runs, trained = self.scheduled.of_paper(paper), self._to_train.runs
         return {k: v for k, v in runs.items() if k in trained or exists(self._results.stamp(k))}
 
     def _searches(self, paper: str) -> list[str]:
         """The searches of the paper's runs that are trained."""
-        plan, runs = self.trained or self.scheduled, self._runs(paper)
-        trained = (plan.searches[run_id] for run_id in runs if run_id in plan.searches)
-        return list(dict.fromkeys(trained))
+        searches = self._to_train.searches
+        return list(dict.fromkeys(searches[k] for k in self._runs(paper) if k in searches))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:
@@ -287,6 +266,10 @@ class WorkflowPaths:
     @cached_property
     def _results(self) -> Results:
         return Results(self.results)
+
+    @property
+    def _of_scale(self) -> Path:
+        return self.results / self.scheduled.scale
 
     @property
     def _report(self) -> Path:

@@ -37,8 +37,7 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """A table of these rows; a column without any value is left out.
 
-    A column is of numbers if all of its values are; otherwise of text, with JSON in place of what
-    is no text.
+    One of numbers alone stays so; any other is of text, with JSON for what is no text.
     """
     found = list(rows)
     names = dict.fromkeys(name for row in found for name in row)
@@ -65,29 +64,18 @@ def stacked(tables: Sequence[pa.Table]) -> pa.Table:
     for table in tables:
         for each in table.schema:
             kinds.setdefault(each.name, set()).add(each.type)
-    schema = pa.schema([(name, _common(found)) for name, found in kinds.items()])
-    return pa.concat_tables([schema.empty_table(), *(_filled(table, schema) for table in tables)])
+    common = {name: _common(found) for name, found in kinds.items()}
+    cast = [table.cast(pa.schema([(n, common[n]) for n in table.column_names])) for table in tables]
+    return pa.concat_tables([pa.schema(common).empty_table(), *cast], promote_options="default")
 
 
 def _common(kinds: set[pa.DataType]) -> pa.DataType:
-    for holds, kind in (
-        (types.is_boolean, pa.bool_()),
-        (types.is_integer, pa.int64()),
-        (lambda each: types.is_integer(each) or types.is_floating(each), pa.float64()),
-    ):
-        if all(map(holds, kinds)):
-            return kind
-    return pa.string()
-
-
-def _filled(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = [
-        table[each.name].cast(each.type)
-        if each.name in table.column_names
-        else pa.nulls(len(table), each.type)
-        for each in schema
-    ]
-    return pa.table(columns, schema=schema)
+    if all(map(types.is_boolean, kinds)):
+        return pa.bool_()
+    if all(map(types.is_integer, kinds)):
+        return pa.int64()
+    numbers = all(types.is_integer(each) or types.is_floating(each) for each in kinds)
+    return pa.float64() if numbers else pa.string()
 
 
 def write_small(table: pa.Table, file: Path, marks: Mapping[str, str]) -> None:
@@ -121,7 +109,6 @@ def write_small(table: pa.Table, file: Path, marks: Mapping[str, str]) -> None:
 
 
 def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in 32 bits, if all of its numbers come back from these as they are."""
     if types.is_float64(column.type):
         short = column.cast(pa.float32(), safe=False)
         same = np.array_equal(column.to_numpy(), short.to_numpy(), equal_nan=True)
@@ -144,7 +131,7 @@ def write_frame(frame: pd.DataFrame, file: Path) -> None:
     with atomic(file) as temporary:
         frame.to_parquet(temporary, index=False)
         checksum = hashlib.sha256(temporary.read_bytes()).hexdigest()
-    write_text(_checksum_file(file), f"{checksum}  {file.name}\n")
+    write_text(Path(f"{file}.sha256"), f"{checksum}  {file.name}\n")
 
 
 def read_frame(file: Path) -> pd.DataFrame:
@@ -153,15 +140,11 @@ def read_frame(file: Path) -> pd.DataFrame:
     A frame without a checksum, from an earlier version, is taken as it is.
     """
     with failing(f"{file}: cannot be used", "delete it to collect the runs again"):
-        content, beside = file.read_bytes(), _checksum_file(file)
+        content, beside = file.read_bytes(), Path(f"{file}.sha256")
         checksum = beside.read_text(encoding="utf-8") if beside.exists() else ""
         if checksum and hashlib.sha256(content).hexdigest() != checksum.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
         return in_pandas(read_arrow(content))
-
-
-def _checksum_file(file: Path) -> Path:
-    return file.with_name(f"{file.name}.sha256")
 
 
 def table_checksum(table: pa.Table) -> str:

@@ -15,7 +15,7 @@ is that of all values of the export, so that equal exports have equal names.
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,14 +28,7 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project
-from fedbench.store.frames import (
-    from_rows,
-    in_pandas,
-    read_arrow,
-    stacked,
-    table_checksum,
-    write_small,
-)
+from fedbench.store import frames
 from fedbench.store.settings import is_outdated, setting_columns
 
 Json = Mapping[str, Any]
@@ -47,6 +40,7 @@ _AGAIN = "take another copy of it"
 _NAME = re.compile(r"runs-\d{4}-\d\d-\d\d-([0-9a-f]{12})\.parquet")
 _FORMAT = {"fedbench.format": "2"}  # raised by a change that makes older versions misread a file
 _LAST = ("accuracy", "loss", "macro_f1", "val_accuracy")  # `accuracy_final` is the last round's
+_FACTS = ("train", "test", "classes", "checksum")
 _CLOCK = "_seconds"  # the ending of columns that a clock fills
 # Fields of the record that are the same on any machine and at any time
 _OUTCOME = ("id", "status", "rounds", "resolved", "sample_passes", "floats", "samples")
@@ -99,11 +93,8 @@ class Published:
 
     def only(self, keep: Callable[[str], bool]) -> "Published":
         """Its things whose names are kept."""
-        return Published(
-            {key: run for key, run in self.runs.items() if keep(key)},
-            {key: told for key, told in self.searches.items() if keep(key)},
-            {key: told for key, told in self.data.items() if keep(key)},
-        )
+        things = vars(self).items()
+        return Published(**{name: {k: x for k, x in of.items() if keep(k)} for name, of in things})
 
 
 class Role(NamedTuple):
@@ -130,7 +121,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     place = folder or next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
     kind = table if table in TABLES else "probes"
     files = [file for paper in matching(place, "*/") for file in matching(paper, f"{kind}-*")]
-    frame = in_pandas(stacked([_read(file) for file in files])) if files else pd.DataFrame()
+    frame = frames.in_pandas(frames.stacked([_read(file) for file in files]))
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
@@ -151,9 +142,19 @@ def write_published(
     roles: of runs by their id; the method of any other run is its parts.
     """
     facts = {
-        "searches": from_rows(_of_search(key, told) for key, told in content.searches.items()),
-        "data": from_rows(_of_data(key, told) for key, told in content.data.items()),
-        "runs": from_rows(
+        "searches": frames.from_rows(
+            {
+                **{"search": key, "trials": len(told.get("trials", ()))},
+                **{f"chosen.{name}": value for name, value in told.get("chosen", {}).items()},
+                "record": _json(told),
+            }
+            for key, told in content.searches.items()
+        ),
+        "data": frames.from_rows(
+            {"data": key, **{name: told.get(name) for name in _FACTS}, "record": _json(told)}
+            for key, told in content.data.items()
+        ),
+        "runs": frames.from_rows(
             _of_run(folder.name, key, run, roles.get(key)) for key, run in content.runs.items()
         ),
     }
@@ -161,13 +162,13 @@ def write_published(
     for name, table in {**_histories(content.runs), **facts}.items():
         if len(table) or name == "runs":
             written.append(folder / f"{name}-{stamp}.parquet")
-            write_small(table, written[-1], _FORMAT)
+            frames.write_small(table, written[-1], _FORMAT)
     return written
 
 
 def _digest(facts: Mapping[str, pa.Table]) -> str:
     """That of an export: the rows of runs have the checksums of all other tables."""
-    return digest({name: table_checksum(table) for name, table in facts.items() if len(table)})
+    return digest(_checksums({name: table for name, table in facts.items() if len(table)}))
 
 
 def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
@@ -180,7 +181,7 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
             repeated = {k: pa.array([v] * len(table), pa.string()) for k, v in owner.items()}
             columns = {n: table[n] for n in table.column_names}
             (rounds if name == "rounds" else probes).append(pa.table({**repeated, **columns}))
-    return {"rounds": stacked(rounds), "probes": stacked(probes)}
+    return {"rounds": frames.stacked(rounds), "probes": frames.stacked(probes)}
 
 
 def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[str, Any]:
@@ -208,16 +209,6 @@ def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[
     }
 
 
-def _of_search(key: str, told: Json) -> dict[str, Any]:
-    chosen = {f"chosen.{name}": value for name, value in told.get("chosen", {}).items()}
-    return {"search": key, "trials": len(told.get("trials", ())), **chosen, "record": _json(told)}
-
-
-def _of_data(key: str, told: Json) -> dict[str, Any]:
-    known = {name: told.get(name) for name in ("train", "test", "classes", "checksum")}
-    return {"data": key, **known, "record": _json(told)}
-
-
 def read_published(file: Path) -> Published:
     """An export, by its table of runs; raises `FedbenchError` unless all of it is as written."""
     name = _NAME.fullmatch(file.name)
@@ -234,11 +225,22 @@ def read_published(file: Path) -> Published:
     if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
         raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
     with failing(f"{file}: cannot be read", _AGAIN):
-        return Published(
-            dict(_runs(tables)),
-            _records(tables["searches"], "search"),
-            _records(tables["data"], "data"),
-        )
+        rounds = _grouped(tables["rounds"], "run_id")
+        probes = _grouped(tables["probes"], "run_id", "probe")
+        runs = {}
+        for row in tables["runs"].to_pylist():
+            key, found = row["run_id"], {}
+            for each, columns in json.loads(row["tables"]).items():
+                part = rounds.get(key) if each == "rounds" else probes.get((key, each))
+                schema = pa.schema([(c, pa.type_for_alias(kind)) for c, kind in columns.items()])
+                empty = schema.empty_table()
+                found[each] = empty if part is None else part.select([*columns]).cast(schema)
+            runs[key] = PublishedRun(json.loads(row["record"]), found, json.loads(row["files"]))
+            if runs[key].checksum != row["checksum"]:
+                raise ValueError(f"run {key} is not as it was written")
+        searches = {x["search"]: json.loads(x["record"]) for x in tables["searches"].to_pylist()}
+        data = {x["data"]: json.loads(x["record"]) for x in tables["data"].to_pylist()}
+        return Published(runs, searches, data)
 
 
 def run_ids(file: Path) -> set[str]:
@@ -247,49 +249,25 @@ def run_ids(file: Path) -> set[str]:
 
 
 def _read(file: Path) -> pa.Table:
-    """A table of this format."""
     with failing(f"{file}: cannot be read", _AGAIN):
-        table = read_arrow(file.read_bytes())
+        table = frames.read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
     if (table.schema.metadata or {}).get(b"fedbench.format") != b"2":
         raise FedbenchError(f"{file}: written by another version of fedbench; use that one")
     return table
 
 
-def _runs(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, PublishedRun]]:
-    rounds = _grouped(tables["rounds"], ["run_id"])
-    probes = _grouped(tables["probes"], ["run_id", "probe"])
-    for row in tables["runs"].to_pylist():
-        key, found = row["run_id"], {}
-        for name, columns in json.loads(row["tables"]).items():
-            part = rounds.get((key,)) if name == "rounds" else probes.get((key, name))
-            schema = pa.schema([(c, pa.type_for_alias(kind)) for c, kind in columns.items()])
-            found[name] = (
-                schema.empty_table() if part is None else part.select([*columns]).cast(schema)
-            )
-        run = PublishedRun(json.loads(row["record"]), found, json.loads(row["files"]))
-        if run.checksum != row["checksum"]:
-            raise ValueError(f"run {key} is not as it was written")
-        yield key, run
-
-
-def _grouped(table: pa.Table, keys: list[str]) -> dict[tuple[str, ...], pa.Table]:
+def _grouped(table: pa.Table, *keys: str) -> dict[Any, pa.Table]:
     if not len(table):
         return {}
-    groups = in_pandas(table.select(keys)).groupby(keys, sort=False).indices
+    by = [*keys] if keys[1:] else keys[0]
+    groups = frames.in_pandas(table.select(keys)).groupby(by, sort=False).indices
     plain = table.replace_schema_metadata(None)
-    return {
-        key if isinstance(key, tuple) else (key,): plain.slice(rows[0], len(rows))
-        for key, rows in groups.items()
-    }
-
-
-def _records(table: pa.Table, key: str) -> dict[str, Json]:
-    return {row[key]: json.loads(row["record"]) for row in table.to_pylist()}
+    return {key: plain.slice(rows[0], len(rows)) for key, rows in groups.items()}
 
 
 def _checksums(tables: Mapping[str, pa.Table]) -> dict[str, str]:
-    return {name: table_checksum(table) for name, table in tables.items()}
+    return {name: frames.table_checksum(table) for name, table in tables.items()}
 
 
 def _json(value: object) -> str:

@@ -1,11 +1,18 @@
-"""Where everything below a results folder lies; no other module spells these paths."""
+"""Where everything below a results folder lies but what a workflow alone writes there.
 
+And what is known of the data that runs were trained on, whichever run or file says it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
-from fedbench.base.files import matching
+from fedbench.base.files import matching, read_json
 from fedbench.store.run import RunFolder
+
+_Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -26,10 +33,6 @@ class Results:
     def run(self, run_id: str) -> RunFolder:
         """The folder of a run."""
         return RunFolder(self.runs / run_id)
-
-    def beside_runs(self) -> list[Path]:
-        """The folders below the root but for that of the runs, sorted."""
-        return [each for each in matching(self.root, "*/") if each != self.runs]
 
     def records(self) -> list[Path]:
         """The records of all runs that were trained to their end, sorted."""
@@ -64,22 +67,35 @@ class Results:
         """The plans of a scale that are there, sorted: the workflow leaves one."""
         return matching(self.root / scale, "plan-*.json")
 
-    def lock(self, scale: str) -> Path:
-        """The file that the workflow holds which writes the plan, frames and stamps of a scale."""
-        return self.root / scale / ".lock"
-
     def frame(self, scale: str, paper: str) -> Path:
         """The histories of a paper's runs in one frame."""
         return self.root / scale / f"{paper}.parquet"
 
-    def tracked(self, scale: str) -> Path:
-        """The empty file written when the runs of a plan have been copied into MLflow."""
-        return self.root / scale / "tracked"
 
-    def nothing_missing(self, scale: str) -> Path:
-        """The empty file written when no run of a plan has failed."""
-        return self.root / scale / "nothing-missing"
+def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Where data came from, with the bare name of their file or folder in place of its path."""
+    bare = {"file": PurePath(origin["file"]).name} if origin.get("file") else {}
+    return {**origin, **bare}
 
-    def log(self, scale: str, name: str) -> Path:
-        """What a job of the workflow printed."""
-        return self.root / scale / "logs" / f"{name}.log"
+
+def origins(results: Results, records: Iterable[_Record]) -> Callable[[_Record], _Record]:
+    """What adds to a run's record all that is known of its data, without folders of this machine.
+
+    It may be found out after runs were trained, such as that some images are not exactly the
+    published ones: then these records of equal arrays say it, or the facts of the data set, and it
+    is true of all runs. The first to tell something is believed. Raises `FedbenchError` for facts
+    that are not JSON.
+    """
+    facts = [read_json(file) for file in results.facts()]
+    told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]
+    known: dict[str, _Record] = {}
+    for data in [*told, *(record.get("data", {}) for record in records)]:
+        if data.get("checksum"):
+            of_arrays = {key: text for key, text in without_folders(data).items() if key != "name"}
+            known[data["checksum"]] = of_arrays | known.get(data["checksum"], {})
+
+    def told_of(record: _Record) -> _Record:
+        data = without_folders(record.get("data", {}))
+        return record | {"data": data | known.get(data.get("checksum", ""), {})}
+
+    return told_of

@@ -3,25 +3,21 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+from filelock import FileLock, Timeout
 from pydantic import ConfigDict, Field
 
+from fedbench.base import files, signals
 from fedbench.base.checks import Strict, checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.base.files import (
-    atomic,
-    exists,
-    read_json,
-    require_writable,
-    sha256_of,
-    write_text,
-)
 from fedbench.store.frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
@@ -31,6 +27,7 @@ if TYPE_CHECKING:  # code that only reads tables must not wait for torch
 CHECKSUM = "checksum"  # the field of a record that holds its own
 DONE = ("finished", "diverged")
 CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
+_PAUSE = 0.5  # seconds between two tries to get the lock of a folder
 _NUMBERS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
 
 
@@ -52,21 +49,8 @@ class Record(Strict):
 
 def with_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with the checksum of all its other fields, as its last field."""
-    others = without_checksum(record)
+    others = {name: value for name, value in record.items() if name != CHECKSUM}
     return {**others, CHECKSUM: digest(others)}
-
-
-def without_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
-    """All other fields of the record."""
-    return {name: value for name, value in record.items() if name != CHECKSUM}
-
-
-def require_checksum(file: object, record: Mapping[str, Any], remedy: str) -> None:
-    """Raise `FedbenchError` if a field was edited; records of earlier versions cannot tell."""
-    if CHECKSUM in record and record[CHECKSUM] != digest(without_checksum(record)):
-        raise FedbenchError(
-            f"{file}: is not the record that the run wrote, by its field {CHECKSUM!r}; {remedy}"
-        )
 
 
 def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Record:
@@ -75,48 +59,39 @@ def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Re
         return checked(Record, content)
 
 
-def require_history(file: Path, history: pa.Table, remedy: str) -> None:
-    """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
-    words = [each.name for each in history.schema if not any(is_(each.type) for is_ in _NUMBERS)]
-    if words:
-        raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
-    if "round" not in history.column_names:
-        raise FedbenchError(f"{file}: no column 'round'; {remedy}")
-    rounds = Counter(history["round"].to_pylist())
-    twice = [number for number, times in rounds.items() if times > 1]
-    if twice:
-        raise FedbenchError(f"{file}: round {twice[0]} is there twice; {remedy}")
-
-
+@dataclass(frozen=True)
 class RunFolder:
     """The files of one run; run.json is written last, so a folder that has it is complete."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def require_writable(self) -> None:
         """Raise `FedbenchError` before any training if results cannot be written."""
-        require_writable(self.path)
+        files.require_writable(self.path)
 
     def has_record(self) -> bool:
         """Whether the run has been trained to its end; nothing is read."""
-        return exists(self.path / "run.json")
+        return files.exists(self.path / "run.json")
 
     def version(self) -> str | None:
-        """12 digits of the sha256 of run.json, which change when the run is trained again.
-
-        None if there is no record.
-        """
+        """12 digits of run.json's sha256, others when the run is trained again; None without it."""
         file = self.path / "run.json"
-        return sha256_of(file)[:12] if exists(file) else None
+        return files.sha256_of(file)[:12] if files.exists(file) else None
 
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it was changed."""
-        file, record = self.path / "run.json", self._read()
-        require_checksum(file, record or {}, self.remedy)
-        if not record or record.get("status") not in DONE:
+        file = self.path / "run.json"
+        if not files.exists(file):
             return None
-        require_record(file, record, self.remedy)
+        with failing(f"{file}: not a run's record in JSON", self._remedy, (FedbenchError,)):
+            record = files.read_json(file)
+        # records of earlier versions have no checksum
+        if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
+            said = f"is not the record that the run wrote, by its field {CHECKSUM!r}"
+            raise self.damaged("run.json", said)
+        if record.get("status") not in DONE:
+            return None
+        require_record(file, record, self._remedy)
         return record
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
@@ -124,40 +99,21 @@ class RunFolder:
 
         Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
         """
-        file, record = self.path / "run.json", self.record()
-        if record is None:
-            return None
-        self._require_id(record, run_id)
-        files = record.get("files", {})
-        if "files" in record and "rounds.parquet" not in files:
-            raise FedbenchError(f"{file}: files has no checksum of rounds.parquet; {self.remedy}")
-        for name in files:
-            self._content(name, record)
+        record = self.require_run(run_id)
+        sums = (record or {}).get("files", {})
+        if record and "files" in record and "rounds.parquet" not in sums:
+            raise self.damaged("run.json", "files has no checksum of rounds.parquet")
+        for name in sums:
+            self._content(name, record or {})
         return record
 
-    def _read(self) -> dict[str, Any] | None:
-        file = self.path / "run.json"
-        if not exists(file):
-            return None
-        with failing(f"{file}: not a run's record in JSON", self.remedy, (FedbenchError,)):
-            return read_json(file)
-
-    def require_run(self, run_id: str) -> None:
-        """Raise `FedbenchError` if the record is another run's than this."""
+    def require_run(self, run_id: str) -> dict[str, Any] | None:
+        """The record, if any; raises `FedbenchError` if it is another run's than this."""
         record = self.record()
-        if record is not None:
-            self._require_id(record, run_id)
-
-    def _require_id(self, record: Mapping[str, Any], run_id: str) -> None:
-        if record.get("id") != run_id:
-            raise FedbenchError(
-                f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
-                f"{run_id}; {self.remedy}"
-            )
-
-    def ended(self) -> float:
-        """When the record of a complete run was written, in seconds since 1970."""
-        return (self.path / "run.json").stat().st_mtime
+        if record is not None and record["id"] != run_id:
+            said = f"is the record of run {record['id']}, not of {run_id}"
+            raise self.damaged("run.json", said)
+        return record
 
     def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last.
@@ -169,14 +125,19 @@ class RunFolder:
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
-        rounds = self.arrow("rounds", record)
-        require_history(self.path / "rounds.parquet", rounds, self.remedy)
+        file, rounds = "rounds.parquet", self.arrow("rounds", record)
+        words = [x.name for x in rounds.schema if not any(is_(x.type) for is_ in _NUMBERS)]
+        if words:
+            raise self.damaged(file, f"column '{words[0]}' has no numbers")
+        if "round" not in rounds.column_names:
+            raise self.damaged(file, "no column 'round'")
+        numbers = Counter(rounds["round"].to_pylist())
+        if twice := [number for number, times in numbers.items() if times > 1]:
+            raise self.damaged(file, f"round {twice[0]} is there twice")
         last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
         if last != record.get("rounds", last):
-            raise FedbenchError(
-                f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
-                f"{record['rounds']}; {self.remedy}"
-            )
+            said = f"ends at round {last}, but run.json says {record['rounds']}"
+            raise self.damaged(file, said)
         return rounds
 
     def has(self, name: str) -> bool:
@@ -186,13 +147,13 @@ class RunFolder:
 
     def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
-        record = self.record() or {} if record is None else record
         return in_pandas(self.arrow(name, record))
 
-    def arrow(self, name: str, record: Mapping[str, Any]) -> pa.Table:
+    def arrow(self, name: str, record: Mapping[str, Any] | None) -> pa.Table:
         """The table of that name in Arrow's form."""
+        record = self.record() or {} if record is None else record
         content = self._content(f"{name}.parquet", record)
-        with failing(f"{self.path / name}.parquet: cannot be read", self.remedy):
+        with failing(f"{self.path / name}.parquet: cannot be read", self._remedy):
             return read_arrow(content)
 
     def tensors(self, record: Mapping[str, Any]) -> "dict[str, Tensor]":
@@ -203,21 +164,23 @@ class RunFolder:
         return load(self._content(name, record)) if name in record.get("files", {}) else {}
 
     @property
-    def remedy(self) -> str:
+    def _remedy(self) -> str:
         """What to do about a damaged file, as the end of a sentence."""
         return f"delete the folder {self.path} to train the run again"
+
+    def damaged(self, name: str, said: str) -> FedbenchError:
+        """The error for a damaged file of the run, with what to do about it."""
+        return FedbenchError(f"{self.path / name}: {said}; {self._remedy}")
 
     def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
         """A file's bytes; raises `FedbenchError` unless they are those that the run wrote."""
         file = self.path / name
-        with failing(f"{file}: cannot be read", self.remedy):
+        with failing(f"{file}: cannot be read", self._remedy):
             content = file.read_bytes()
         checksum = record.get("files", {}).get(name)
         if checksum and hashlib.sha256(content).hexdigest() != checksum:
-            raise FedbenchError(
-                f"{file}: is not the file that the run wrote, by its sha256 in run.json; "
-                f"{self.remedy}"
-            )
+            said = "is not the file that the run wrote, by its sha256 in run.json"
+            raise self.damaged(name, said)
         return content
 
     def finish(
@@ -228,30 +191,65 @@ class RunFolder:
         tables: Mapping[str, pd.DataFrame],
     ) -> None:
         """Write all files, run.json with their checksums and its own last, then no checkpoint."""
-        files = {}
+        sums = {}
         for name, frame in {**tables, "rounds": history}.items():
             file = f"{name}.parquet"
-            with atomic(self.path / file) as temporary:
+            with files.atomic(self.path / file) as temporary:
                 frame.to_parquet(temporary, index=False)
-                files[file] = sha256_of(temporary)
+                sums[file] = files.sha256_of(temporary)
         if tensors:
-            files["model.safetensors"] = self._write_weights(tensors)
-        whole = with_checksum({**record, "files": files})
-        write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
+            from safetensors import SafetensorError
+            from safetensors.torch import save_file
+
+            weights = self.path / "model.safetensors"
+            plain = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
+            with files.atomic(weights) as temporary:
+                try:
+                    save_file(plain, temporary)
+                except SafetensorError as error:  # in place of an OSError, as on a full disk
+                    raise FedbenchError(f"{weights}: cannot be written: {error}") from None
+                sums[weights.name] = files.sha256_of(temporary)
+        whole = with_checksum({**record, "files": sums})
+        files.write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         self.forget_checkpoint()
 
     def forget_checkpoint(self) -> None:
         """Delete the checkpoint, if any; it may be as large as the states of all clients."""
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
-    def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:
-        from safetensors import SafetensorError
-        from safetensors.torch import save_file
 
-        file = self.path / "model.safetensors"
-        with atomic(file) as temporary:
-            try:
-                save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
-            except SafetensorError as error:  # in place of an OSError, as on a full disk
-                raise FedbenchError(f"{file}: cannot be written: {error}") from None
-            return sha256_of(temporary)
+@contextmanager
+def locked(folder: RunFolder, say: Callable[[str], None] = print) -> Iterator[None]:
+    """Hold the folder: another process that trains the same run waits until this one has ended.
+
+    The system frees the lock of a process that was killed, and what that one had not written to
+    its end is deleted. On a file system without locks nothing is held. The process that holds the
+    folder may enter again.
+    """
+    file = folder.path / ".lock"
+    lock = FileLock(file, is_singleton=True, fallback_to_soft=False)
+    first = not lock.is_locked
+    with suppress(OSError, NotImplementedError):
+        _acquire(lock, folder, say)
+    try:
+        if first and lock.is_locked:
+            for partial in files.matching(folder.path, f".*{files.PARTIAL}"):
+                with suppress(OSError):
+                    partial.unlink()
+        yield
+    finally:
+        if first and lock.is_locked:
+            with suppress(OSError):
+                file.unlink()
+        lock.release()
+
+
+def _acquire(lock: FileLock, folder: RunFolder, say: Callable[[str], None]) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        say(f"{folder.path}: another process trains this run; waiting until it has ended")
+        try:
+            lock.acquire(poll_interval=_PAUSE, cancel_check=lambda: bool(signals.requested()))
+        except Timeout:
+            signals.stop_if_requested(f"while another process trained the run in {folder.path}")

@@ -22,29 +22,23 @@ def setting_columns(resolved: Mapping[str, Any]) -> dict[str, Any]:
     of a run has no column.
     """
     found: dict[str, Any] = {}
+    within: dict[str, Any] = {}
     for name, value in resolved.items():
         if name in _LISTS:
-            found[name] = " + ".join(str(checked(Choice, each)) for each in value)
+            choices = [checked(Choice, each) for each in value]
+            found[name] = " + ".join(map(str, choices))
+            for each in choices:
+                prefix = f"{name}.{each.name}" if name == "watch" else each.name
+                within |= _within(prefix, each.params)
         elif name in NAMED:
             found[name] = str(checked(Choice, value))
-        elif not isinstance(value, dict) and name != "tune":
-            found[name] = _value(value)
-    return found | parameters(resolved)
-
-
-def parameters(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns whose names have a dot."""
-    found: dict[str, Any] = {}
-    for name, value in resolved.items():
-        if name in _LISTS:
-            for choice in (checked(Choice, each) for each in value):
-                prefix = f"{name}.{choice.name}" if name == "watch" else choice.name
-                found |= _within(prefix, choice.params)
-        elif name in NAMED:
-            found |= _within(name, checked(Choice, value).params)
-        elif isinstance(value, dict) and name != "tune":
-            found |= _within(name, value)
-    return found
+            within |= _within(name, checked(Choice, value).params)
+        elif name != "tune":
+            if isinstance(value, dict):
+                within |= _within(name, value)
+            else:
+                found[name] = _value(value)
+    return found | within
 
 
 def _within(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,10 +55,7 @@ def recorded_run(settings: Mapping[str, Any]) -> RunSpec:
 
 
 def is_outdated(settings: Mapping[str, Any]) -> bool:
-    """Whether no plan asks for such a run any more: other numbers, or another id for the same run.
-
-    settings: those of its record, from which its id follows.
-    """
+    """Whether no plan asks for the run of such settings any more: other numbers, or another id."""
     with suppress(FedbenchError):  # of a plug-in that is not here nobody knows
         now = recorded_run(settings).settings()
         return any(now.get(name) != settings.get(name) for name in {*now, *settings} - {"plugins"})

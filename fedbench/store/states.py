@@ -18,7 +18,7 @@ from fedbench.base.plugins import KINDS, nearby, plugin_folders
 from fedbench.base.processes import alive, began
 from fedbench.store.run import CHECKPOINT, RunFolder
 
-_SIGN, _ERROR = "running.json", "error.txt"
+_SIGN = "running.json"
 _PAUSE = 2.0  # seconds between two signs of life
 _SILENT = 1800.0  # seconds without a sign after which a process of another machine counts as ended
 
@@ -59,13 +59,17 @@ def state(folder: RunFolder) -> RunState:
         seconds = sum(record.get("seconds", {}).values())
         return RunState(Status(record["status"]), int(record.get("rounds", 0)), seconds)
     sign = _sign(folder)
+    round_ = int(sign["round"]) if sign else 0
     if sign and _alive(sign):
-        return RunState(Status.running, int(sign["round"]))
-    if exists(folder.path / _ERROR):
-        return RunState(Status.failed, why=_reason(folder))
-    if sign or exists(folder.path / CHECKPOINT):
-        return RunState(Status.stopped, int(sign["round"]) if sign else 0)
-    return RunState(Status.waiting)
+        return RunState(Status.running, round_)
+    if exists(failure_file(folder)):
+        try:
+            lines = ["no reason was written", *read_text(failure_file(folder)).split("\n")]
+        except FedbenchError as error:
+            lines = [str(error)]
+        return RunState(Status.failed, why=[line for line in lines if line.strip()][-1])
+    stopped = sign or exists(folder.path / CHECKPOINT)
+    return RunState(Status.stopped if stopped else Status.waiting, round_)
 
 
 @contextmanager
@@ -75,15 +79,20 @@ def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
     The file is deleted at the end; a process that is killed leaves it behind. A disk that is full
     meanwhile stops no run for the sake of a sign.
     """
-    last = _write_sign(folder, 0)
+    who = {"host": socket.gethostname(), "pid": os.getpid(), "began": began(os.getpid())}
+    last = 0.0
+
+    def write(round_: int) -> None:
+        nonlocal last
+        last = time.time()
+        write_text(folder.path / _SIGN, json.dumps(who | {"at": last, "round": round_}))
 
     def beat(round_: int) -> None:
-        nonlocal last
         if time.time() - last >= _PAUSE:
-            last = time.time()
             with suppress(OSError, FedbenchError):
-                _write_sign(folder, round_)
+                write(round_)
 
+    write(0)
     try:
         yield beat
     finally:
@@ -98,50 +107,31 @@ def left_by(folder: RunFolder, pid: int) -> bool:
 
 
 def failure_file(folder: RunFolder) -> Path:
-    """The file with the traceback of a run that failed."""
-    return folder.path / _ERROR
+    """The file with the traceback of a run that failed; it is deleted to forget that."""
+    return folder.path / "error.txt"
 
 
 def note_failure(folder: RunFolder, error: Exception) -> Path:
     """Write the traceback into a file of the folder; its last line says what went wrong, and where.
 
-    On a full disk nothing is written: the other runs of the process must go on.
+    Where is the last line of a plug-in that the error went through, if any. On a full disk nothing
+    is written: the other runs of the process must go on.
     """
-    file, known = failure_file(folder), isinstance(error, FedbenchError)
-    lines = "".join(traceback.format_exception(error))
+    file, said = failure_file(folder), str(error)
     with suppress(OSError, FedbenchError):
-        said = str(error) if known else f"{short(error)} ({_where(error, file)})"
+        if not isinstance(error, FedbenchError):
+            own = [x.root / kind.folder for x in plugin_folders() for kind in KINDS.values()]
+            frames = traceback.extract_tb(error.__traceback__)
+            places = [(Path(frame.filename), frame.lineno) for frame in frames]
+            through = [
+                f"{nearby(place)}, line {line}; "
+                for place, line in places
+                if any(map(place.is_relative_to, own))
+            ]
+            said = f"{short(error)} ({''.join(through[-1:])}traceback: {file})"
+        lines = "".join(traceback.format_exception(error))
         write_text(file, f"{lines}\n{' '.join(said.split())}\n")
     return file
-
-
-def _where(error: Exception, file: Path) -> str:
-    """The last line of a plug-in that the error went through, if any, and the traceback's file."""
-    roots = [folder.root for folder in plugin_folders()]
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [
-        f"{nearby(Path(frame.filename))}, line {frame.lineno}; "
-        for frame in frames
-        if any(
-            Path(frame.filename).is_relative_to(root / sub)
-            for root in roots
-            for sub in (kind.folder for kind in KINDS.values())
-        )
-    ]
-    return f"{own[-1] if own else ''}traceback: {file}"
-
-
-def forget_failure(folder: RunFolder) -> None:
-    """Delete what `note_failure` wrote, if anything."""
-    (folder.path / _ERROR).unlink(missing_ok=True)
-
-
-def _write_sign(folder: RunFolder, round_: int) -> float:
-    now = time.time()
-    sign = {"host": socket.gethostname(), "pid": os.getpid(), "at": now, "round": round_}
-    sign["began"] = began(os.getpid())
-    write_text(folder.path / _SIGN, json.dumps(sign))
-    return now
 
 
 def _sign(folder: RunFolder) -> dict[str, Any] | None:
@@ -158,11 +148,3 @@ def _alive(sign: dict[str, Any]) -> bool:
     if sign["host"] != socket.gethostname():
         return time.time() - float(sign["at"]) < _SILENT
     return alive(int(sign["pid"]), sign.get("began"))
-
-
-def _reason(folder: RunFolder) -> str:
-    try:
-        lines = read_text(folder.path / _ERROR).split("\n")
-    except FedbenchError as error:
-        return str(error)
-    return next((line for line in reversed(lines) if line.strip()), "no reason was written")

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from fedbench.__main__ import app
 from fedbench.base import files, registry
 from fedbench.jobs.collect import collect
-from fedbench.jobs.publish import export, exports_in, restore, roles
-from fedbench.jobs.publish_checks import require_sound
+from fedbench.jobs.publish import export, exports_in, require_sound, restore, roles
 from fedbench.spec import NUMERICS
 from fedbench.spec.numerics import ALWAYS
 from fedbench.store import Results, note_failure, signs_of_life
@@ -255,7 +254,7 @@ def test_files_that_disagree_are_refused_before_anything_is_written(
 
 
 def test_a_run_of_other_numerics_is_refused(plan, results, file, there, monkeypatch, refuses):
-    monkeypatch.setattr("fedbench.jobs.publish_checks.NUMERICS", NUMERICS + 1)
+    monkeypatch.setattr("fedbench.jobs.publish.NUMERICS", NUMERICS + 1)
     words = f"has numerics {NUMERICS}, and this fedbench has {NUMERICS + 1}"
     with refuses(words):
         restore([file], there)
@@ -333,7 +332,6 @@ def test_a_kill_leaves_whole_runs_or_none(plan, file, there, monkeypatch, writes
         return whole(path)
 
     monkeypatch.setattr("fedbench.base.files.atomic", killed)
-    monkeypatch.setattr("fedbench.store.run.atomic", killed)
     with pytest.raises(KeyboardInterrupt):
         restore([file], there)
     for record in Results(there).records():

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from fedbench.plan.environment import command, environment, installed_from, write_environment
+from fedbench.plan.environment import command, installed_from, write_environment
 from tests.project import ROOT
 
 WRITTEN = (ROOT / "environment.yml").read_text()
@@ -25,8 +25,9 @@ def test_the_rules_call_this_python_and_that_of_a_conda_environment(monkeypatch)
     assert command(conda=True) == "python -P -m fedbench"
 
 
-def test_of_a_checkout_constraints_and_project_are_named_from_the_root():
-    first, *packages, last = pip(environment(ROOT / "environment.yml"))
+def test_of_a_checkout_constraints_and_project_are_named_from_the_root(tmp_path):
+    write_environment(ROOT / "environment.yml", tmp_path / "environment.yml")
+    first, *packages, last = pip((tmp_path / "environment.yml").read_text())
     assert (first, last) == (f"-c {ROOT}/constraints.txt", f"-e {ROOT}")
     assert packages == pip(WRITTEN)[1:-1]
 

@@ -171,12 +171,12 @@ def test_the_run_takes_the_winner_and_keeps_its_identity(refuses, tmp_path):
     run = searched("final")
     file = Results(tmp_path).winner(search_id(run))
     with refuses("is missing; the same command of Snakemake chooses a winner"):
-        resolved(run, search_id(run), tmp_path)
+        resolved(run, tmp_path)
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])
     file.parent.mkdir()
     file.write_text(json.dumps(select(run, trial_runs(run), tmp_path)))
-    assert resolved(run, search_id(run), tmp_path) == RunSpec(rounds=3, lr=1.0)
+    assert resolved(run, tmp_path) == RunSpec(rounds=3, lr=1.0)
 
 
 def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
@@ -189,7 +189,7 @@ def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
     with pytest.raises(
         FedbenchError, match=r"says \{'lr': 0.1\}.* winner is \{'lr': 1.0\}; delete"
     ):
-        resolved(run, search_id(run), tmp_path)
+        resolved(run, tmp_path)
 
 
 def test_a_fixed_partition_is_that_of_the_trials_and_one_search_serves_all_seeds():

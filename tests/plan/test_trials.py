@@ -47,7 +47,7 @@ def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
     file = Results(tmp_path).winner(search_id(BOTH))
     file.parent.mkdir()
     file.write_text(json.dumps(found))
-    final = resolved(BOTH, search_id(BOTH), tmp_path)
+    final = resolved(BOTH, tmp_path)
     assert [str(part) for part in final.parts] == ["fedsam(rho=0.05)", "asd"]
 
 

@@ -109,7 +109,7 @@ def test_a_number_is_found_however_it_is_spelled(
     paper = paper_of(levels, tmp_path, f"{setting};b=x=1")
     found = printed_numbers(tmp_path, "p", paper)
     assert [place.setting for place in found.numbers] == [f"{home};b=x=1"]
-    assert [*found.lines.values()] == [2]
+    assert [stat.line for stat in found.numbers.values()] == [2]
     if home != "a=7.0":
         check_printed(found, paper)
 

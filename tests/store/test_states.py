@@ -15,7 +15,7 @@ from fedbench.store import (
     CHECKPOINT,
     RunFolder,
     Status,
-    forget_failure,
+    failure_file,
     note_failure,
     signs_of_life,
     state,
@@ -97,7 +97,7 @@ def test_a_failure_is_one_line_until_it_is_forgotten(folder):
     error = folder.path / "error.txt"
     assert state(folder).why == f"ValueError: no such (traceback: {error})"
     assert "Traceback" in error.read_text()
-    forget_failure(folder)
+    failure_file(folder).unlink()
     assert state(folder).status is Status.waiting
 
 

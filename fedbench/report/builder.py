@@ -20,7 +20,8 @@ from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.plan.workflow import DRAWN
-from fedbench.report.claims import Finding, findings
+from fedbench.report.claims.finding import Finding
+from fedbench.report.claims.judge import findings
 from fedbench.report.claims.page import tidy as tidy_claims
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing

@@ -81,14 +81,14 @@ class Learning:
 
 def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
-    tables, near, guess = [], dict[str, bool](), guess_of(results)
+    tables, near = [], dict[str, bool]()
     for name, paper in plan.papers.items():
         frame = frames.read(Results(results).frame(plan.scale, name))
         ends = [moments.values(frame, f"accuracy@{at}", "final") for at in ("best", "final")]
         scores = {
             run_id: _scored(run, guessed, ends[0][run_id])
             for run_id, run in plan.of_paper(name).items()
-            if all(run_id in end for end in ends) and (guessed := guess(run.dataset))
+            if all(run_id in end for end in ends) and (guessed := guess_of(results, run.dataset))
         }
         near |= {run_id: ends[1][run_id] < score["limit"] for run_id, score in scores.items()}
         for key, table in paper.tables.items():

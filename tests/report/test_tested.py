@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Limit
 from fedbench.report.claims.expand import last_digit
-from fedbench.report.claims.finding import Label, Void
+from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import plots
-from fedbench.report.claims.sides import unit_of
-from fedbench.report.claims.tests import Verdict
+from fedbench.report.claims.tests import Limit, Verdict
 from fedbench.report.values.numbers import amount
 from fedbench.report.words import say
 from tests.report.claim_case import flat, judge, plan_of
@@ -244,7 +242,7 @@ def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> No
     ],
 )
 def test_an_effect_has_its_unit(metric: str, words: str) -> None:
-    assert amount(22, unit_of({"metric": metric})) == words
+    assert amount(22, Metric(metric).unit_of_differences) == words
 
 
 @pytest.mark.parametrize("why", Void)

@@ -6,7 +6,7 @@ draws as SVG. No drawing library is used, since a report has thousands of these 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10, nan
+from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,15 +42,17 @@ class Filter(NamedTuple):
         return f"{self.group}-{self.mark}"
 
 
-_FILTERS = (
-    Filter("printed", "holds", "hold"),
-    Filter("printed", "fails", "fail"),
-    Filter("printed", "undecided", "undecided"),
-    Filter("printed", "none", "no verdict"),
-    *(Filter("here", label.mark, label.value) for label in Label),
-    *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
-)
-FILTERS = {each.tag: each for each in _FILTERS}
+FILTERS = {
+    each.tag: each
+    for each in (
+        Filter("printed", "holds", "hold"),
+        Filter("printed", "fails", "fail"),
+        Filter("printed", "undecided", "undecided"),
+        Filter("printed", "none", "no verdict"),
+        *(Filter("here", label.mark, label.value) for label in Label),
+        *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
+    )
+}
 
 
 def verdicts(
@@ -64,27 +66,24 @@ def verdicts(
     for word in only:
         if word not in FILTERS:
             raise unknown("verdict", word, FILTERS)
-    found: list[dict[str, Any]] = []
+    found = []
     for key in plan.papers:
         frame = frames.read(store.Results(results).frame(plan.scale, key))
-        shown = judged(plan, key, frame, results, papers)
-        found += [_row(key, x) for x in shown if not only or {*only} & {*x.tags}]
+        for finding in judged(plan, key, frame, results, papers):
+            row = {
+                **{"paper": key, "claim": finding.key, "says": finding.claim.text},
+                **{"ours": finding.claim.ours, "counts": finding.counts},
+                "printed_verdict": finding.printed_mark,
+                "printed": say("claims.printed", finding),
+                "mark": finding.label.mark,
+                "measured": say("claims.label", finding),
+                "reason": say("claims.reason", finding),
+                "basis": say("claims.basis", finding),
+                "tags": list(finding.tags),
+                "runs": sorted({run_id for row in finding.rows for run_id in row.runs}),
+            }
+            found += [row] if not only or {*only} & {*finding.tags} else []
     return found
-
-
-def _row(paper: str, finding: Finding) -> dict[str, Any]:
-    return {
-        **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
-        **{"ours": finding.claim.ours, "counts": finding.counts},
-        "printed_verdict": finding.printed_mark,
-        "printed": say("claims.printed", finding),
-        "mark": finding.label.mark,
-        "measured": say("claims.label", finding),
-        "reason": say("claims.reason", finding),
-        "basis": say("claims.basis", finding),
-        "tags": list(finding.tags),
-        "runs": sorted({run_id for row in finding.rows for run_id in row.runs}),
-    }
 
 
 def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Path) -> list[Finding]:
@@ -111,31 +110,29 @@ def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
             "measured": say("claims.label", finding),
             "reason": say("claims.reason", finding),
         }
-        rows += [told | _of_row(row) for row in finding.rows]
+        for row in finding.rows:
+            shown, plain, rates = row.interval, row.plain, row.error_rates
+            of_row = {
+                **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
+                "printed_effect": row.printed,
+                "printed_verdict": row.printed_verdict.value if row.printed_verdict else None,
+                **{"effect": shown.effect, "low95": plain.low, "high95": plain.high, "p": row.p},
+                "as_claimed": row.as_claimed,
+                **{"low": shown.low, "high": shown.high},
+                **{"low_level": shown.low_level, "high_level": shown.high_level},
+                **{"hold_level": 1 - rates.hold, "fail_level": 1 - rates.fail},
+                "smallest_detectable": row.detectable,
+                **{"pairs": shown.pairs, "planned": row.planned},
+                "verdict": say("claims.verdict", row),
+                "substituted": say("scale.substitutions", row.substituted),
+                "note": say("claims.note", row),
+                "run_ids": ";".join(row.runs),
+            }
+            rows.append(told | of_row)
     return pd.DataFrame(rows)
 
 
-def _of_row(row: Evidence) -> dict[str, object]:
-    shown, plain = row.interval, row.plain
-    return {
-        **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
-        "printed_effect": row.printed,
-        "printed_verdict": row.printed_verdict.value if row.printed_verdict else None,
-        **{"effect": shown.effect, "low95": plain.low, "high95": plain.high, "p": row.p},
-        "as_claimed": row.as_claimed,
-        **{"low": shown.low, "high": shown.high},
-        **{"low_level": shown.low_level, "high_level": shown.high_level},
-        **{"hold_level": 1 - row.error_rates.hold, "fail_level": 1 - row.error_rates.fail},
-        "smallest_detectable": row.detectable,
-        **{"pairs": shown.pairs, "planned": row.planned},
-        "verdict": say("claims.verdict", row),
-        "substituted": say("scale.substitutions", row.substituted),
-        "note": say("claims.note", row),
-        "run_ids": ";".join(row.runs),
-    }
-
-
-WIDTH = 304.0
+_WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
 _THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
 _HEAD, _LEGIBLE = 11.0, 8.5  # of the words above; the height of a line that has room for a name
@@ -147,13 +144,13 @@ class Line:
     """A comparison at height `y`; None for what it does not have. `look` is its class in CSS."""
 
     y: float
-    low: float | None
-    effect: float | None
-    high: float | None
-    printed: float | None
     look: str
     title: str
     name: str
+    low: float | None
+    high: float | None
+    effect: float | None
+    printed: float | None
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,7 @@ def plots(rows: Sequence[Evidence]) -> list[Plot]:
 
 
 def _effects(row: Evidence) -> list[float]:
-    return [x for x in (row.printed, row.interval.effect) if x is not None and isfinite(x)]
+    return [x for x in (row.printed, row.effect) if x is not None and isfinite(x)]
 
 
 def _bounds(row: Evidence) -> list[float]:
@@ -199,26 +196,32 @@ def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
     return floor(low / step) * step, ceil(high / step) * step
 
 
-def _place(ends: tuple[float, float], left: float, x: float) -> float:
-    """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
-    share = (min(max(x, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
-    return round(left + share * (WIDTH - _MARGIN - left), 1)
-
-
 def _plot(rows: Sequence[Evidence]) -> Plot:
-    ends, n = _ends(rows), len(rows)
+    (low, high), n = _ends(rows), len(rows)
     step = min(_THICKEST, max(_THINNEST, _ROOM / n))
     names = _names(rows) if step >= _LEGIBLE else [""] * n
     left = _NAMES if any(names) else _MARGIN
-    lines = tuple(
-        _line(row, name, ends, left, round(_HEAD + step * (i + 0.5) + 2, 1))
-        for i, (row, name) in enumerate(zip(rows, names, strict=True))
-    )
-    marks = dict.fromkeys(_place(ends, left, x) for row in rows for x in row.marks if x)
-    low, high = (amount(x, rows[0].unit) for x in ends)
-    about = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {low} to {high}"
+
+    def place(x: float) -> float:
+        """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
+        share = (min(max(x, low), high) - low) / (high - low)
+        return round(left + share * (_WIDTH - _MARGIN - left), 1)
+
+    lines = []
+    for i, (row, name) in enumerate(zip(rows, names, strict=True)):
+        y = round(_HEAD + step * (i + 0.5) + 2, 1)
+        told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
+        title = ": ".join(filter(None, (row.cell, row.label, told)))
+        look = row.verdict.value if row.of_paper else "faint undecided"
+        found = (*(_bounds(row) or (None, None)), row.effect, row.printed)
+        placed = (None if x is None or not isfinite(x) else place(x) for x in found)
+        lines.append(Line(y, look, title, name, *placed))
+    marks = dict.fromkeys(place(x) for row in rows for x in row.marks if x)
+    ends = (amount(low, rows[0].unit), amount(high, rows[0].unit))
+    what = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}"
+    about = f"{what}, from {ends[0]} to {ends[1]}"
     height = round(_HEAD + step * n + 4 + _FOOT, 1)
-    return Plot(height, left, lines, _place(ends, left, 0.0), tuple(marks), (low, high), about)
+    return Plot(height, left, tuple(lines), place(0.0), tuple(marks), ends, about)
 
 
 def _names(rows: Sequence[Evidence]) -> list[str]:
@@ -227,14 +230,3 @@ def _names(rows: Sequence[Evidence]) -> list[str]:
     told = [(row.cell * several[0], row.label * several[1]) for row in rows]
     names = [": ".join(filter(None, each)) for each in told]
     return [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in names]
-
-
-def _line(row: Evidence, name: str, ends: tuple[float, float], left: float, y: float) -> Line:
-    found = (*(_bounds(row) or (nan, nan)), row.interval.effect, row.printed)
-    low, high, at, printed = (
-        None if x is None or not isfinite(x) else _place(ends, left, x) for x in found
-    )
-    told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
-    title = ": ".join(filter(None, (row.cell, row.label, told)))
-    look = row.verdict.value if row.of_paper else "faint undecided"
-    return Line(y, low, at, high, printed, look, title, name)

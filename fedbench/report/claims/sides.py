@@ -115,19 +115,13 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
 
 
 def words(coords: Coords) -> str:
-    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
-    return ", ".join(_level(axis, level) for axis, level in coords.items())
-
-
-def _level(axis: str, level: Level) -> str:
-    """A level in words; the moment 'final' is not said."""
-    if axis != "metric":
-        return str(level) if axis == "method" else point_name(axis, level)
-    asked = reading(str(level))
-    name = asked.metric if asked.at == "final" else str(level)
-    return Metric(name).label.replace("/", ": ")
-
-
-def unit_of(point: Coords) -> str:
-    """The unit of a difference of values at that point; empty where it has no name."""
-    return Metric(str(point["metric"])).unit_of_differences
+    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'; 'final' is not said."""
+    told = []
+    for axis, level in coords.items():
+        if axis == "metric":
+            asked = reading(str(level))
+            name = asked.metric if asked.at == "final" else str(level)
+            told.append(Metric(name).label.replace("/", ": "))
+        else:
+            told.append(str(level) if axis == "method" else point_name(axis, level))
+    return ", ".join(told)

@@ -122,24 +122,12 @@ class Estimate:
         """How many standard errors the effect lies above `limit`."""
         return (self.effect - limit) / self.error
 
-    def above(self, limit: float) -> float:
-        """The p-value, one-sided, of an effect above `limit`; not a number without a test."""
+    def p_value(self, limit: float) -> float:
+        """The two-sided p-value of a difference from `limit`; not a number without a test."""
         if not self.error > 0:
             return math.nan
-        return float(special.stdtr(self.freedom, -self.distance(limit)))
-
-    @property
-    def plain(self) -> Interval:
-        """The two-sided 95 % confidence interval."""
-        return self.interval(0.025, 0.025)
-
-    def low(self, risk: float) -> float:
-        """The lower bound: the true effect is below it with a probability of `risk`."""
-        return self.moved(self.effect, -_t(risk, self.freedom))
-
-    def high(self, risk: float) -> float:
-        """The upper bound: the true effect is above it with a probability of `risk`."""
-        return self.moved(self.effect, _t(risk, self.freedom))
+        p = float(special.stdtr(self.freedom, -self.distance(limit)))
+        return 2 * min(p, 1 - p)
 
     def reach(self, limit: float, risk: float, side: int, power: float = POWER) -> float:
         """The smallest true effect that this number of pairs would show to be beyond a limit.
@@ -150,14 +138,17 @@ class Estimate:
         """
         if not self.error > 0:
             return math.nan
-        return self.moved(limit, side * _noncentral(risk, self.freedom, power))
+        t = special.nctdtrinc(self.freedom, 1 - power, _t(risk, self.freedom))
+        return self.moved(limit, side * float(t))
 
     def interval(self, low: float, high: float) -> Interval:
-        """The interval whose lower and upper bound have these risks."""
+        """The interval whose bounds have these risks that the true effect lies beyond them."""
         if not self.error >= 0:
             return Interval(self.effect, math.nan, math.nan, self.pairs)
         levels = (1 - low, 1 - high) if self.error else (math.nan, math.nan)
-        return Interval(self.effect, self.low(low), self.high(high), self.pairs, *levels)
+        below = self.moved(self.effect, -_t(low, self.freedom))
+        above = self.moved(self.effect, _t(high, self.freedom))
+        return Interval(self.effect, below, above, self.pairs, *levels)
 
 
 class Gain(Estimate):
@@ -180,6 +171,78 @@ class Gain(Estimate):
     @override
     def distance(self, limit: float) -> float:
         return math.sinh(math.log((1 - limit / 100) / (1 - self.effect / 100))) / self.error
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The effects above `low`; or, where values are said to be equal, those from `low` to `high`.
+
+    A comparison holds if its bounds lie inside, and fails if they lie outside; where it is
+    `denied`, the other way round. To be between two ends, both tests must say so, so that each may
+    use the whole error rate; to fail, one is enough, so that each has half of it.
+
+    A printed effect, which has no bounds, may fall short of `low` by `rounding`, one unit of the
+    last digit that the text prints; but where `low` is 0 a tie is no lead.
+    """
+
+    low: float
+    high: float = math.inf
+    rounding: float = 0.0
+    denied: bool = False
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether it says that values are equal, but for a margin."""
+        return math.isfinite(self.high)
+
+    def rates(self, whole: ErrorRates) -> ErrorRates:
+        """Those of each bound for the effect to lie inside and outside, `denied` or not."""
+        rates = whole.swapped if self.denied else whole
+        return ErrorRates(rates.hold, rates.fail / 2) if self.is_margin else rates
+
+    def verdict(self, estimate: Estimate, whole: ErrorRates) -> Verdict:
+        """The verdict on an effect; undecided without bounds, or if the limit lies between them."""
+        rates = self.rates(whole)
+        inner = estimate.interval(rates.hold, rates.hold)
+        outer = estimate.interval(rates.fail, rates.fail)
+        found = Verdict.UNDECIDED
+        if self.low < inner.low and inner.high < self.high:
+            found = Verdict.HOLDS
+        elif outer.high < self.low or outer.low > self.high:
+            found = Verdict.FAILS
+        return found.opposite if self.denied else found
+
+    def interval(self, estimate: Estimate, whole: ErrorRates) -> Interval:
+        """The effect with the two bounds that decide."""
+        rates = self.rates(whole)
+        if not self.is_margin:
+            return estimate.interval(rates.hold, rates.fail)
+        outside = abs(estimate.effect) > self.high  # it may fail, but it cannot hold
+        each = rates.fail if outside else rates.hold
+        return estimate.interval(each, each)
+
+    def detectable(self, estimate: Estimate, whole: ErrorRates) -> float:
+        """The smallest true effect that would be shown to hold with a probability of 80 %.
+
+        Of equal values it is the smallest margin: each of the two tests misses it with a
+        probability of 10 %.
+        """
+        rates = self.rates(whole)
+        if self.is_margin and self.denied:
+            return estimate.reach(self.high, rates.fail, 1)
+        if self.is_margin:
+            return estimate.reach(0.0, rates.hold, 1, (1 + POWER) / 2)
+        if self.denied:
+            return estimate.reach(self.low, rates.fail, -1)
+        return estimate.reach(self.low, rates.hold, 1)
+
+    def allows(self, number: float) -> bool:
+        """Whether an effect without bounds, such as a printed one, is as claimed."""
+        if self.is_margin:
+            return (abs(number) <= self.high * (1 + 1e-9)) is not self.denied
+        least = self.low - self.rounding
+        same = math.isclose(number, least, rel_tol=1e-9, abs_tol=1e-9)
+        return (self.low != 0 if same else number > least) is not self.denied
 
 
 def of_mean(x: Values) -> Estimate:
@@ -212,9 +275,3 @@ def of_spread(first: Values, second: Values) -> Gain:
 def _t(risk: float, freedom: int) -> float:
     """The value that Student's t exceeds with a probability of `risk`."""
     return -float(special.stdtrit(freedom, risk))  # scipy.stats takes a second to import
-
-
-@cache
-def _noncentral(risk: float, freedom: int, power: float) -> float:
-    """The noncentrality at which t exceeds its critical value with that power."""
-    return float(special.nctdtrinc(freedom, 1 - power, _t(risk, freedom)))

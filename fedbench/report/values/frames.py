@@ -13,8 +13,8 @@ from fedbench.base.files import exists, read_json
 from fedbench.paper.moments import with_derived
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, select, trial_runs
-from fedbench.report.values.guessing import GuessOf, guess_of, near_chance
-from fedbench.spec import RunSpec
+from fedbench.report.values.guessing import Guess, guess_of, near_chance
+from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
 
@@ -37,32 +37,26 @@ _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 def read(path: Path) -> pd.DataFrame:
     """The collected frame; an empty one without a file or runs, so that every run is missing.
 
-    Raises `FedbenchError` on a damaged file.
+    Raises `FedbenchError` unless the file has each round of a run once, in columns of numbers.
     """
     frame = read_frame(path) if exists(path) else pd.DataFrame()
     if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    _refuse_damaged(path, frame)
-    return prepared(frame)
-
-
-def prepared(frame: pd.DataFrame) -> pd.DataFrame:
-    """What was collected, by rounds, with the columns that follow from others."""
-    return with_derived(frame.sort_values("round", kind="stable"))
-
-
-def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
-    """Raise `FedbenchError` unless each run has each round once, in columns of numbers."""
-    absent = [name for name in _COLUMNS if name not in frame]
-    if absent:
+    if absent := [name for name in _COLUMNS if name not in frame]:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    for name in ("round", "accuracy") if len(frame) else ():
+    for name in ("round", "accuracy"):
         if name in frame and not pd.api.types.is_numeric_dtype(frame[name]):
             raise FedbenchError(f"{path}: column '{name}' has no numbers; collect the runs again")
     repeated = frame[frame.duplicated(["run_id", "round"])]
     if len(repeated):
         run, at = repeated.iloc[0][["run_id", "round"]]
         raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
+    return prepared(frame)
+
+
+def prepared(frame: pd.DataFrame) -> pd.DataFrame:
+    """What was collected, by rounds, with the columns that follow from others."""
+    return with_derived(frame.sort_values("round", kind="stable"))
 
 
 def states(frame: pd.DataFrame) -> dict[str, RunState]:
@@ -127,10 +121,9 @@ class Collected:
         """Whether a run is finished, and diverged."""
         return run in self.states and self.states[run].status is Status.diverged
 
-    @cached_property
-    def guess_of(self) -> GuessOf:
+    def guess_of(self, dataset: Choice) -> Guess | None:
         """What guessing gives on a data set."""
-        return guess_of(self.runs.parent)
+        return guess_of(self.runs.parent, dataset)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.

@@ -59,21 +59,17 @@ class Guess:
 GuessOf = Callable[[Choice], Guess | None]
 
 
-def guess_of(results: Path) -> GuessOf:
+def guess_of(results: Path, dataset: Choice) -> Guess | None:
     """What guessing gives on a data set, by the facts in a results folder, else as it is declared.
 
     None where neither says so: where labels are no classes, or of a user's data set whose facts
     were written before they counted classes.
     """
-
-    def guess(dataset: Choice) -> Guess | None:
-        file = Results(results).data(data_key(dataset))
-        facts = read_json(file) if exists(file) else {}
-        if facts.get("largest"):
-            return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
-        return declared(dataset)
-
-    return guess
+    file = Results(results).data(data_key(dataset))
+    facts = read_json(file) if exists(file) else {}
+    if facts.get("largest"):
+        return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
+    return declared(dataset)
 
 
 def declared(dataset: Choice) -> Guess | None:

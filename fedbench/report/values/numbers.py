@@ -3,21 +3,11 @@
 import math
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level
-from fedbench.paper.notation import level_text as level_text
+from fedbench.paper.notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_SYMBOLS = {
-    "alpha": "α",
-    "beta": "β",
-    "delta": "δ",
-    "gamma": "γ",
-    "lam": "λ",
-    "mu": "μ",
-    "tau": "τ",
-}
-
+_GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
 _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
@@ -81,7 +71,7 @@ def power(value: float) -> str:
 
 def axis_name(axis: str) -> str:
     """An axis as a heading: 'alpha' is α."""
-    return _SYMBOLS.get(axis, axis)
+    return _GREEK.get(axis, axis)
 
 
 def axis_title(axis: str) -> str:

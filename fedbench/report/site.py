@@ -16,7 +16,7 @@ from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Cell, Plan
-from fedbench.report.builder import Builder, Made, Task, make_all, tasks
+from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.sides import words
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
@@ -42,8 +42,11 @@ def build(
     """
     folder, paths = out / plan.scale, store.Results(results)
     builder = Builder(plan, results, folder, papers, copies)
-    made = make_all(builder, tasks(plan), workers)
-    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    made = make_all(builder, workers)
+    found: dict[str, Record] = {}
+    for run in plan.runs:
+        with suppress(FedbenchError):  # a damaged record, which `collect` refuses
+            found |= {run: record} if (record := paths.run(run).record()) else {}
     # pages are published: they do not say in which folder of this machine the data lay
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
@@ -115,14 +118,6 @@ def _page(
         unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
         copies=builder.copies,
     )
-
-
-def _record(folder: store.RunFolder) -> Record | None:
-    """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
-    try:
-        return folder.record()
-    except FedbenchError:
-        return None
 
 
 def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:

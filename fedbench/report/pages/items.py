@@ -18,7 +18,7 @@ from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.tables.ranks import MANY, Ranks
 from fedbench.sampling.sampler import cohort_size
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import RunSpec
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
 EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is measured
@@ -119,7 +119,7 @@ class TableOnPage:
     @property
     def settings(self) -> int:
         """In how many settings."""
-        return len({_setting(cell) for cell in self.cells})
+        return len({(cell.place.dataset, cell.place.setting) for cell in self.cells})
 
     @property
     def wins(self) -> tuple[list[tuple[str, int]], int]:
@@ -130,7 +130,7 @@ class TableOnPage:
         """
         first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
         best = []
-        for cells in grouped(first, _setting).values():
+        for cells in grouped(first, lambda cell: cell.contest).values():
             seeds = [len({run.seed for run in cell.measured_runs}) for cell in cells]
             if 1 not in seeds and not any(cell.substituted for cell in cells):
                 best.append([cell.place.method for cell in cells if cell.best])
@@ -138,43 +138,31 @@ class TableOnPage:
         return alone.most_common(), sum(map(bool, best))
 
 
-def _setting(cell: TableCell) -> tuple[str, str]:
-    return cell.place.dataset, cell.place.setting
-
-
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
     """The settings that all of the runs share, by name, and their number of seeds.
 
-    dataset, model, clients, cohort and how many of these `local` steps or epochs, batch (0: all
-    data of a client), rounds. Empty if they share none.
+    dataset and model, named as in papers ('CIFAR10' of cifar10), clients, cohort (`about` its size
+    where each client is drawn by itself) and how many of these `local` steps or epochs, batch (0:
+    all data of a client), rounds. Empty if they share none.
     """
-    specs = list(runs)
-    told = [_told(spec) for spec in specs]
+    told, seeds = list[dict[str, Any]](), set()
+    for run in runs:
+        seeds.add(run.seed)
+        unit, number = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
+        size, about = cohort_size(run.clients, run.participation), run.sampler.name == "bernoulli"
+        settings = {
+            "dataset": registry.find("dataset", run.dataset.name).attribute,
+            "model": registry.find("model", run.model.name).attribute,
+            "clients": run.clients,
+            "cohort": {"size": size, "about": about},
+            "local": {"unit": unit, "number": number, "most": run.work.name != "constant"},
+            "batch": run.batch or 0,
+            "rounds": run.rounds,
+        }
+        told.append(settings)
     first = told[0] if told else {}
     shared = {name: x for name, x in first.items() if all(other[name] == x for other in told)}
-    return shared | {"seeds": len({spec.seed for spec in specs})} if shared else {}
-
-
-def _told(run: RunSpec) -> dict[str, Any]:
-    """What is told of a run; where each client is drawn by itself a cohort is `about` its size."""
-    local = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
-    return {
-        "dataset": _class("dataset", run.dataset),
-        "model": _class("model", run.model),
-        "clients": run.clients,
-        "cohort": {
-            "size": cohort_size(run.clients, run.participation),
-            "about": run.sampler.name == "bernoulli",
-        },
-        "local": {"unit": local[0], "number": local[1], "most": run.work.name != "constant"},
-        "batch": run.batch or 0,
-        "rounds": run.rounds,
-    }
-
-
-def _class(kind: str, chosen: Choice) -> str:
-    """The name of the class, written as in papers: 'LeNet5' of lenet5, 'CIFAR10' of cifar10."""
-    return registry.find(kind, chosen.name).attribute
+    return shared | {"seeds": len(seeds)} if shared else {}
 
 
 @dataclass(frozen=True)

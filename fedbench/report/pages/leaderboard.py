@@ -56,7 +56,7 @@ def board(item: TableOnPage) -> Board | None:
     if len(measured) < 2:
         return None
     leaders = tuple(_leaders(item))
-    found = None if item.substituted else table_leads(item)
+    found = None if item.substituted else _leads(item)
     if found is None:
         return Board(item, len(measured), leaders)
     best = str(found.mean.index[0])
@@ -84,7 +84,7 @@ def _leaders(item: TableOnPage) -> Iterator[Leader]:
         yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
 
 
-def table_leads(item: TableOnPage) -> Leads | None:
+def _leads(item: TableOnPage) -> Leads | None:
     """Every method's lead over FedAvg by the first metric, over all settings and seeds."""
     metric = item.table.metrics[0]
     sign = -1 if Metric(metric).lower_is_better else 1

@@ -141,17 +141,10 @@ class Builder:
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        return items.FigureOnPage(
-            key,
-            self.plan.papers[paper].figures[key].title,
-            drawn.title,
-            drawn.caption,
-            drawn.substituted,
-            svg,
-            save.readout(drawn, written.figure),
-            drawn.lack,
-            written.missing_letters,
-        )
+        name, lost = self.plan.papers[paper].figures[key].title, written.missing_letters
+        told = (drawn.title, drawn.caption, drawn.substituted)
+        readout = save.readout(drawn, written.figure)
+        return items.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
         of_paper = self.papers[paper]

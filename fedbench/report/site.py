@@ -18,10 +18,10 @@ from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.sides import words
+from fedbench.report.pages.items import searches
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import Record, making, shards, side_by_side
-from fedbench.report.pages.searches import searches
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 
@@ -51,7 +51,7 @@ def build(
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
     speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, results, papers.parent)
-    pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
+    pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
     links = {method.name: f"methods/{method.file}" for method in methods}
@@ -86,12 +86,7 @@ def _delete_others(folder: Path, texts: Collection[str]) -> None:
 
 
 def _page(
-    builder: Builder,
-    paths: store.Results,
-    key: str,
-    made: dict[Task, Made],
-    records: dict[str, Record],
-    speeds: Speeds,
+    builder: Builder, key: str, made: dict[Task, Made], records: dict[str, Record], speeds: Speeds
 ) -> PaperPage:
     plan, of_paper = builder.plan, builder.papers[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
@@ -100,7 +95,6 @@ def _page(
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
     cells = {cell.run_id: cell for cell in plan.cells if cell.paper == key}
-    ids = [*cells]
     lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
         key=key,
@@ -109,9 +103,9 @@ def _page(
         facts=all_of("fact"),
         figures=all_of("figure"),
         claims=next(iter(all_of("claims")), ()),
-        count=_count(cells, of_paper.collected.frame, paths),
+        count=_count(cells, of_paper.collected.frame, of_paper.results),
         hours=_hours(plan, (key,), records, speeds),
-        making=making(records[run] for run in ids if run in records),
+        making=making(records[run] for run in cells if run in records),
         searches=tuple(searches(plan, key, of_paper.collected, lost)),
         curves=side_by_side(plan, key, of_paper.collected.frame),
         failed={f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},

@@ -30,10 +30,6 @@ def say(name: str, *shown: Any) -> str:
     return " ".join(getattr(_macros(file), macro)(*shown).split())
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _ordinal(number: int) -> str:
     """'1st', '2nd', '3rd', '11th', '30th'."""
     few = number % 100 not in (11, 12, 13)
@@ -56,7 +52,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "amount": amount,
     "by_setting": _by_setting,
     "confidence": _confidence,
-    "counted": _counted,
+    "counted": lambda number, word: f"{number} {word}{'' if number == 1 else 's'}",
     "detectable_spans": lambda rows: spans(rows, lambda row: row.detectable),
     "effect_spans": lambda rows: spans(rows, lambda row: row.effect, apart=True),
     "fixed": fixed,

@@ -66,8 +66,12 @@ class Comparison:
         """Whether nothing is left of the sum, as the runs of its terms are the same."""
         sums: dict[frozenset[tuple[str, str]], float] = defaultdict(float)
         for term in self.terms:
-            read = map(numbers.read_at, term.points)
-            sums[frozenset[tuple[str, str]]().union(*read)] += term.weight
+            read = set()  # runs, each with the levels that are no axis': metrics, places in tables
+            for point in term.points:
+                for cell in numbers.cells(point):
+                    others = sorted((k, v) for k, v in point.items() if k not in cell.coords)
+                    read.add((cell.run_id, str(others)))
+            sums[frozenset(read)] += term.weight
         return all(sums) and all(abs(x) < _ROUNDING for x in (*sums.values(), self.constant))
 
     def effects(self, numbers: Numbers) -> Repeats:
@@ -138,10 +142,7 @@ class Speed(Comparison):
 
 
 def _earlier(first: pd.Series, second: pd.Series, target: float) -> float:
-    """How many rounds before the second the first reaches the target.
-
-    Never is one round after the last that is planned for either.
-    """
+    """How many rounds before the second the first does; never is one after the last planned."""
     never = max(first.index[-1], second.index[-1]) + 1
     reached = [curve.index[curve >= target - _ROUNDING] for curve in (first, second)]
     one, other = (float(rounds[0] if len(rounds) else never) for rounds in reached)

@@ -3,7 +3,6 @@
 Scores are in percent.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache, partial
 
@@ -26,12 +25,12 @@ from fedbench.spec import RunSpec
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
 
 
-class Numbers(ABC):
-    """Numbers at the points of a grid."""
+class Numbers:
+    """Numbers at the points of a grid; here there are none."""
 
-    @abstractmethod
     def values(self, point: Coords) -> Repeats:
         """One value per repeat; a repeat without a value is left out."""
+        return {}
 
     def spread(self, point: Coords) -> float | None:
         """A standard deviation that is given without single values; None elsewhere."""
@@ -66,14 +65,6 @@ class MeasuredNumbers(Numbers):
     def cells(self, point: Coords) -> list[Cell]:
         """The cells planned at a point, one per repeat."""
         return self._cells.get(self._key(point), [])
-
-    def read_at(self, point: Coords) -> frozenset[tuple[str, str]]:
-        """What is read at a point: ids of runs, each with the levels that are no axis' of the grid.
-
-        Those are the metric, and places in a probe's table.
-        """
-        place = str(sorted((k, v) for k, v in point.items() if k not in self._axes))
-        return frozenset((cell.run_id, place) for cell in self.cells(point))
 
     def near_chance(self, points: Points) -> Void | None:
         """Why what is compared at these points is chance as much as the methods, if it is.

@@ -47,8 +47,8 @@ class Evidence:
     """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`.
 
     `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
-    measured effect between the bounds that decide; `plain`:
-    its two-sided 95 % confidence interval; `p`: its two-sided p-value against the limit.
+    measured effect between the bounds that decide; `plain`: its two-sided 95 % confidence interval;
+    `p`: its two-sided p-value against the limit, not a number where values are said to be equal.
     `error_rates`: with what probability, at most, each bound may lead to a wrong verdict.
     `detectable`: the smallest true effect that these pairs would have shown with a probability of
     80 %, or the smallest margin where values are said to be equal (`detects_margins`); not a number
@@ -58,8 +58,7 @@ class Evidence:
     the plan has. `substituted`: how the runs differ from the paper's. `void`: why the comparison
     says nothing about methods, if so. `too_late`: whether it asks for rounds that this scale's runs
     do not have; `kept`: whether the scale has the table. `runs`: the ids of the runs behind it,
-    `missing` those of them that are not finished; so many of them `diverged`, and so many end
-    `at_chance`.
+    `missing` those of them that are not finished; so many `diverged`, so many end `at_chance`.
     """
 
     cell: str
@@ -90,11 +89,7 @@ class Evidence:
 
     @property
     def of_paper(self) -> bool:
-        """Whether the runs are the paper's experiment: no substitutes, settings that were chosen.
-
-        Settings that only chance chose say nothing about a method that is tuned, and accuracies
-        near that of guessing nothing about any method.
-        """
+        """Whether the runs are the paper's experiment, and say something about its methods."""
         return not (self.substituted or self.void)
 
     @property
@@ -204,11 +199,7 @@ class Finding:
 
     @property
     def label(self) -> Label:
-        """What the runs say.
-
-        Not tested: no outcome of this scale's runs could show that it holds, and none showed that
-        it fails.
-        """
+        """What the runs say; not tested: none could show that it holds, nor did that it fails."""
         if self.unrun:
             return Label.NOT_TESTED
         open_ = self.measured.verdict == Verdict.UNDECIDED and Verdict.HOLDS not in self.could
@@ -238,27 +229,20 @@ class Finding:
     def tags(self) -> tuple[str, str]:
         """What it is found by, of printed numbers and of runs: 'printed-holds', 'here-undecided'.
 
-        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
-        contradict.
+        A reading of ours stands apart, and has none on printed numbers: it cannot contradict them.
         """
         printed = "none" if self.claim.reading else self.printed_mark
         return f"printed-{printed}", f"{'reading' if self.on_reading else 'here'}-{self.label.mark}"
 
     @property
     def signs(self) -> tuple[int, int]:
-        """In how many comparisons that were run the effect has the claimed sign, and of how many.
-
-        Those of sizes, thresholds and equalities have none.
-        """
+        """In how many comparisons the effect has the claimed sign, of those that claim one."""
         told = [row.as_claimed for row in self.rows if row.as_claimed is not None]
         return sum(told), len(told)
 
     @property
     def exceptions(self) -> list[Evidence]:
-        """The comparisons in failing cells that fail on printed numbers.
-
-        Where one cell is enough there is none.
-        """
+        """The comparisons that fail on printed numbers in failing cells, unless one is enough."""
         if self.printed is None or getattr(self.claim, "cells", 1) == 1:
             return []
         failing = self.printed.having(Verdict.FAILS)

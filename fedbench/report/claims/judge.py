@@ -69,12 +69,13 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorR
         for comparison in cell.comparisons()
     }
     known = {c: row.verdict if row.of_paper else Verdict.UNDECIDED for c, row in rows.items()}
-    judged, could = _judge(tree, known), set[Verdict]()
+    found, could = tree.judge(known), set[Verdict]()
     for verdict in DECIDED:  # if all comparisons that can be tested had it
         all_have = {c: verdict if r.testable else Verdict.UNDECIDED for c, r in rows.items()}
-        could |= {verdict} & {_judge(tree, all_have).verdict}
+        could |= {verdict} & {tree.judge(all_have)}
     if claim.wants:  # the numbers alone would decide what no fair test has shown
-        judged, could = replace(judged, verdict=Verdict.UNDECIDED), set()
+        found, could = Verdict.UNDECIDED, set()
+    judged = Judgement(found, tuple((cell.label, cell.judge(known)) for cell in tree.nodes))
     shown = tuple(rows.values())
     return Finding(name, claim, _printed(tree, rows), judged, shown, frozenset(could))
 
@@ -122,23 +123,18 @@ def _evidence(
     )
 
 
-def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
-    parts = tuple((cell.label, cell.judge(verdicts)) for cell in tree.nodes)
-    return Judgement(at_least(tree.k, [verdict for _, verdict in parts]), parts)
-
-
 def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
     """The verdict on the printed numbers; None if no cell has any.
 
     'Every' and 'any' mean the cells with a printed number only; where a claim names a number of
     cells, those without one count as undecided.
     """
-    verdict_of = {c: row.printed_verdict for c, row in rows.items()}
-    cells = tuple(cell for cell in tree.nodes if any(verdict_of[c] for c in cell.comparisons()))
+    known = {c: row.printed_verdict or Verdict.UNDECIDED for c, row in rows.items()}
+    cells = [x for x in tree.nodes if any(rows[c].printed_verdict for c in x.comparisons())]
     if not cells:
         return None
-    judged = _judge(Node(1, cells), {c: v or Verdict.UNDECIDED for c, v in verdict_of.items()})
-    verdicts, n = [verdict for _, verdict in judged.parts], len(tree.parts)
+    verdicts, n = [cell.judge(known) for cell in cells], len(tree.parts)
+    parts = tuple(zip([cell.label for cell in cells], verdicts, strict=True))
     silent = 0 if tree.k in (1, n) else n - len(cells)
     k = len(cells) if tree.k == n else tree.k
-    return Judgement(at_least(k, verdicts + silent * [Verdict.UNDECIDED]), judged.parts)
+    return Judgement(at_least(k, verdicts + silent * [Verdict.UNDECIDED]), parts)

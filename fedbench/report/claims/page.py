@@ -5,7 +5,6 @@ draws as SVG. No drawing library is used, since a report has thousands of these 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,38 +138,13 @@ _HEAD, _LEGIBLE = 11.0, 8.5  # of the words above; the height of a line that has
 _NAMES, _LETTERS = 128.0, 26  # the width of names, and how many letters of each it holds
 
 
-@dataclass(frozen=True)
-class Line:
-    """A comparison at height `y`; None for what it does not have. `look` is its class in CSS."""
+def plots(rows: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """One picture per unit of those comparisons that have a printed or a measured effect.
 
-    y: float
-    look: str
-    title: str
-    name: str
-    low: float | None
-    high: float | None
-    effect: float | None
-    printed: float | None
-
-
-@dataclass(frozen=True)
-class Plot:
-    """All comparisons of one unit; `zero` and `marks` are upright lines, `ends` the scale's.
-
-    `left` is where the scale begins, right of the lines' names, which many lines have no room for.
+    Each of its `lines` is a comparison at height `y`; what it does not have is None, `look` is its
+    class in CSS. `zero` and `marks` are upright lines, `ends` the scale's; `left` is where the
+    scale begins, right of the lines' names, which many lines have no room for.
     """
-
-    height: float
-    left: float
-    lines: tuple[Line, ...]
-    zero: float
-    marks: tuple[float, ...]
-    ends: tuple[str, str]
-    about: str
-
-
-def plots(rows: Sequence[Evidence]) -> list[Plot]:
-    """One picture per unit of those comparisons that have a printed or a measured effect."""
     seen = [row for row in rows if _effects(row)]
     return [_plot(alike) for alike in grouped(seen, lambda row: row.unit or row.metric).values()]
 
@@ -196,10 +170,15 @@ def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
     return floor(low / step) * step, ceil(high / step) * step
 
 
-def _plot(rows: Sequence[Evidence]) -> Plot:
+def _plot(rows: Sequence[Evidence]) -> dict[str, Any]:
     (low, high), n = _ends(rows), len(rows)
     step = min(_THICKEST, max(_THINNEST, _ROOM / n))
-    names = _names(rows) if step >= _LEGIBLE else [""] * n
+    names = [""] * n
+    if step >= _LEGIBLE:  # by what the comparisons differ: their cells, their sides, or both
+        several = len({row.cell for row in rows}) > 1, len({row.label for row in rows}) > 1
+        told = [(row.cell * several[0], row.label * several[1]) for row in rows]
+        whole = [": ".join(filter(None, each)) for each in told]
+        names = [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in whole]
     left = _NAMES if any(names) else _MARGIN
 
     def place(x: float) -> float:
@@ -210,23 +189,18 @@ def _plot(rows: Sequence[Evidence]) -> Plot:
     lines = []
     for i, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = round(_HEAD + step * (i + 0.5) + 2, 1)
-        told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
-        title = ": ".join(filter(None, (row.cell, row.label, told)))
+        said = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
+        title = ": ".join(filter(None, (row.cell, row.label, said)))
         look = row.verdict.value if row.of_paper else "faint undecided"
-        found = (*(_bounds(row) or (None, None)), row.effect, row.printed)
-        placed = (None if x is None or not isfinite(x) else place(x) for x in found)
-        lines.append(Line(y, look, title, name, *placed))
+        low_at, high_at = _bounds(row) or (None, None)
+        at = {"low": low_at, "high": high_at, "effect": row.effect, "printed": row.printed}
+        placed = {k: None if x is None or not isfinite(x) else place(x) for k, x in at.items()}
+        lines.append({"y": y, "look": look, "title": title, "name": name, **placed})
     marks = dict.fromkeys(place(x) for row in rows for x in row.marks if x)
     ends = (amount(low, rows[0].unit), amount(high, rows[0].unit))
     what = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}"
-    about = f"{what}, from {ends[0]} to {ends[1]}"
     height = round(_HEAD + step * n + 4 + _FOOT, 1)
-    return Plot(height, left, tuple(lines), place(0.0), tuple(marks), ends, about)
-
-
-def _names(rows: Sequence[Evidence]) -> list[str]:
-    """By what the comparisons differ: their cells, their sides, or both; cut where it is long."""
-    several = [len({row.cell for row in rows}) > 1, len({row.label for row in rows}) > 1]
-    told = [(row.cell * several[0], row.label * several[1]) for row in rows]
-    names = [": ".join(filter(None, each)) for each in told]
-    return [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in names]
+    return {
+        **{"height": height, "left": left, "lines": lines, "zero": place(0.0), "marks": [*marks]},
+        **{"ends": ends, "about": f"{what}, from {ends[0]} to {ends[1]}"},
+    }

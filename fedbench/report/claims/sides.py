@@ -34,10 +34,7 @@ class Scope:
     usual: At
 
     def cells(self, named: set[str]) -> Iterator[tuple[Coords, list[Coords]]]:
-        """The points grouped into cells: those of a cell differ in the named axes alone.
-
-        Each cell comes as the levels that its points share, and the points.
-        """
+        """By cell what its points share, and the points, which differ in the named axes alone."""
         for group in grouped(self.points, lambda point: str(_rest(point, named))).values():
             yield _rest(group[0], named), group
 

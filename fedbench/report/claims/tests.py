@@ -102,23 +102,19 @@ class Estimate:
     """The mean of differences between the runs of pairs, with bounds at mean ± t · error.
 
     `error`: its standard error; 0 where nothing varies, not a number below three pairs and where a
-    value is not finite.
+    value is not finite. `freedom`: the degrees of freedom of Student's t.
     """
 
     effect: float
     pairs: int
     error: float
+    freedom: int
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of Student's t."""
-        return self.pairs - 1
-
-    def moved(self, start: float, t: float) -> float:
+    def _moved(self, start: float, t: float) -> float:
         """The effect that lies `t` standard errors above the effect `start`."""
         return start + t * self.error
 
-    def distance(self, limit: float) -> float:
+    def _distance(self, limit: float) -> float:
         """How many standard errors the effect lies above `limit`."""
         return (self.effect - limit) / self.error
 
@@ -126,7 +122,7 @@ class Estimate:
         """The two-sided p-value of a difference from `limit`; not a number without a test."""
         if not self.error > 0:
             return math.nan
-        p = float(special.stdtr(self.freedom, -self.distance(limit)))
+        p = float(special.stdtr(self.freedom, -self._distance(limit)))
         return 2 * min(p, 1 - p)
 
     def reach(self, limit: float, risk: float, side: int, power: float = POWER) -> float:
@@ -139,15 +135,15 @@ class Estimate:
         if not self.error > 0:
             return math.nan
         t = special.nctdtrinc(self.freedom, 1 - power, _t(risk, self.freedom))
-        return self.moved(limit, side * float(t))
+        return self._moved(limit, side * float(t))
 
     def interval(self, low: float, high: float) -> Interval:
         """The interval whose bounds have these risks that the true effect lies beyond them."""
         if not self.error >= 0:
             return Interval(self.effect, math.nan, math.nan, self.pairs)
         levels = (1 - low, 1 - high) if self.error else (math.nan, math.nan)
-        below = self.moved(self.effect, -_t(low, self.freedom))
-        above = self.moved(self.effect, _t(high, self.freedom))
+        below = self._moved(self.effect, -_t(low, self.freedom))
+        above = self._moved(self.effect, _t(high, self.freedom))
         return Interval(self.effect, below, above, self.pairs, *levels)
 
 
@@ -159,17 +155,12 @@ class Gain(Estimate):
     significantly correlated.
     """
 
-    @property
     @override
-    def freedom(self) -> int:
-        return self.pairs - 2
-
-    @override
-    def moved(self, start: float, t: float) -> float:
+    def _moved(self, start: float, t: float) -> float:
         return 100 * (1 - (1 - start / 100) * math.exp(-math.asinh(t * self.error)))
 
     @override
-    def distance(self, limit: float) -> float:
+    def _distance(self, limit: float) -> float:
         return math.sinh(math.log((1 - limit / 100) / (1 - self.effect / 100))) / self.error
 
 
@@ -228,13 +219,12 @@ class Limit:
         probability of 10 %.
         """
         rates = self.rates(whole)
-        if self.is_margin and self.denied:
-            return estimate.reach(self.high, rates.fail, 1)
-        if self.is_margin:
+        if self.is_margin and not self.denied:
             return estimate.reach(0.0, rates.hold, 1, (1 + POWER) / 2)
-        if self.denied:
-            return estimate.reach(self.low, rates.fail, -1)
-        return estimate.reach(self.low, rates.hold, 1)
+        if self.is_margin:
+            return estimate.reach(self.high, rates.fail, 1)
+        side, rate = (-1, rates.fail) if self.denied else (1, rates.hold)
+        return estimate.reach(self.low, rate, side)
 
     def allows(self, number: float) -> bool:
         """Whether an effect without bounds, such as a printed one, is as claimed."""
@@ -247,13 +237,11 @@ class Limit:
 
 def of_mean(x: Values) -> Estimate:
     """The mean of the differences `x`, one per pair."""
-    n = len(x)
-    mean = float(np.mean(x)) if n else math.nan
-    if n < FEWEST or not np.isfinite(x).all():
-        return Estimate(mean, n, math.nan)
-    if np.ptp(x) <= _ROUNDING * np.abs(x).max():
-        return Estimate(mean, n, 0.0)
-    return Estimate(mean, n, float(np.std(x, ddof=1)) / math.sqrt(n))
+    n, error = len(x), math.nan
+    if n >= FEWEST and np.isfinite(x).all():
+        constant = np.ptp(x) <= _ROUNDING * np.abs(x).max()
+        error = 0.0 if constant else float(np.std(x, ddof=1)) / math.sqrt(n)
+    return Estimate(float(np.mean(x)) if n else math.nan, n, error, n - 1)
 
 
 def of_spread(first: Values, second: Values) -> Gain:
@@ -265,10 +253,11 @@ def of_spread(first: Values, second: Values) -> Gain:
     n = len(first)
     one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
     gain = 0.0 if one == other == 0 else 100 * (1 - one / other) if other else -math.inf
-    if n < FEWEST or not (one > 0 and other > 0) or math.isinf(one + other):
-        return Gain(gain, n, math.nan)
-    left = 1 - float(np.corrcoef(first, second)[0, 1]) ** 2
-    return Gain(gain, n, math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan)
+    error = math.nan
+    if n >= FEWEST and one > 0 and other > 0 and math.isfinite(one + other):
+        left = 1 - float(np.corrcoef(first, second)[0, 1]) ** 2
+        error = math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan
+    return Gain(gain, n, error, n - 2)
 
 
 @cache

@@ -14,24 +14,14 @@ from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
-from fedbench.report.pages.items import FigureOnPage, TableOnPage
+from fedbench.report.pages.items import FigureOnPage, SearchOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
-from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
-
-
-@dataclass(frozen=True)
-class PartOnPage:
-    """A part of a method: its docstring, and its parameters with their values, or how chosen."""
-
-    name: str
-    doc: str
-    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,10 +37,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class AddedCost:
-    """What parts cost beyond FedAvg in a federation of usual size, by the fields of `Cost`.
-
-    `model` is how many numbers a model has.
-    """
+    """What parts cost beyond FedAvg, by the fields of `Cost`, with a model of so many numbers."""
 
     fields: Counter[str]
     model: int
@@ -65,7 +52,7 @@ class Use:
     """
 
     page: PaperPage = field(repr=False)
-    parts: tuple[PartOnPage, ...]
+    parts: tuple[dict[str, Any], ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
     standings: tuple[Standing, ...]
@@ -143,8 +130,8 @@ def cost_of(parts: Sequence[Choice]) -> AddedCost | None:
     return AddedCost(added_cost(built, USUAL), USUAL.d)
 
 
-def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
-    """A part; of a parameter that searches chose in all or some of the runs it says so."""
+def _part(choice: Choice, runs: list[RunSpec]) -> dict[str, Any]:
+    """A part's name, docstring and parameters: their values, or that searches chose them."""
     entry = registry.find("method", choice.name)
     told = entry.fields | choice.params
     for key, value in told.items():
@@ -153,7 +140,7 @@ def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
         if searched:
             every = searched == len(runs)
             told[key] = "chosen by searches" if every else f"{value}, or chosen by a search"
-    return PartOnPage(choice.name, entry.doc, told)
+    return {"name": choice.name, "doc": entry.doc, "parameters": told}
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:

@@ -12,9 +12,14 @@ from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import FactOnPage, FigureOnPage, RanksOnPage, TableOnPage
+from fedbench.report.pages.items import (
+    FactOnPage,
+    FigureOnPage,
+    RanksOnPage,
+    SearchOnPage,
+    TableOnPage,
+)
 from fedbench.report.pages.runs import Making
-from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import thinned
 
 _LINKS = 3  # tables and figures that a claim leads to
@@ -31,9 +36,8 @@ class Diverged(NamedTuple):
 
 @dataclass(frozen=True)
 class RunCount:
-    """How many runs a paper has, and which of them are missing or diverged, by id.
+    """How many runs a paper has, and which of them are missing (why, if failed) or diverged, by id.
 
-    `missing` says why, where the run failed;
     `substitutes` is what the runs themselves say was used in place of a part of their data.
     """
 
@@ -50,10 +54,7 @@ class RunCount:
 
 @dataclass(frozen=True)
 class Hours:
-    """Hours of one core or GPU: that finished runs took, and that the others are expected to take.
-
-    The trials of searches are among them.
-    """
+    """Hours of one core or GPU, searches included: of finished runs, and expected of the others."""
 
     spent: float
     left: float
@@ -182,8 +183,7 @@ class PaperPage:
     def signs(self) -> tuple[int, int]:
         """Of the comparisons without a verdict, those with the claimed sign, and their number.
 
-        Left out are claims on readings of ours, and those of which we say that the runs are no
-        fair test.
+        Left out are claims on readings of ours, and those of which the runs are no fair test.
         """
         fair = [x for x in self.counted if not (x.claim.reading or x.claim.wants)]
         open_ = [x.signs for x in fair if x.label in (Label.UNDECIDED, Label.NOT_TESTED)]

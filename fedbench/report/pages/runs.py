@@ -1,9 +1,6 @@
-"""What pages tell of runs: how those of a paper were made, and the data of the page `run.html`.
+"""What pages tell of runs: how they were made, their curves side by side, the data of `run.html`.
 
-And which runs of a paper its page can draw side by side, and which it draws first.
-
-A page that is opened from a disk may load scripts but no other files, so that its data are a few
-scripts.
+A page that is opened from a disk may load scripts but no other files: its data are a few scripts.
 """
 
 import json

@@ -89,9 +89,7 @@ class Builder:
     the pages and CSV files.
     """
 
-    def __init__(
-        self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool = True
-    ) -> None:
+    def __init__(self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool) -> None:
         self.plan, self.folder, self.copies, paths = plan, folder, copies, store.Results(results)
         self.papers = {key: OfPaper(plan, key, paths, papers) for key in plan.papers}
         self._files: list[Path] = []  # of the part that is made

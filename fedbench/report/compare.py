@@ -28,10 +28,7 @@ class Side:
     results: Path
 
     def cells(self) -> pd.DataFrame:
-        """One row per measured cell: `PLACE`, its mean and deviation, and the values of its runs.
-
-        Of the tables whose papers were collected here.
-        """
+        """One row per measured cell of the papers collected here: `PLACE`, mean, std and values."""
         rows: list[tuple[Any, ...]] = []
         for name, paper in self.plan.papers.items():
             file = Results(self.results).frame(self.plan.scale, name)

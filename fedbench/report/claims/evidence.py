@@ -1,7 +1,4 @@
-"""The numbers that a claim compares, at points of a grid: those printed and those of finished runs.
-
-Scores are in percent.
-"""
+"""The numbers that a claim compares at points of a grid, printed and measured, in percent."""
 
 from collections.abc import Mapping
 from functools import cache, partial

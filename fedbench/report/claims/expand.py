@@ -184,10 +184,7 @@ def last_digit(size: float) -> float:
 
 
 def _along(scope: Scope, claim: Trend) -> Iterator[Node]:
-    """One node per cell that has all the places along the trend.
-
-    The value at a place is that of one side, or the difference of two where both are named.
-    """
+    """One node per cell that has all the places; the value at each is of one side, or two's gap."""
     names = list(claim.along)
     places = [dict(zip(names, x, strict=True)) for x in zip(*claim.along.values(), strict=True)]
     named = {*names, *where_of(claim.of), *where_of(claim.minus)}

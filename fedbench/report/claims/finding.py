@@ -1,16 +1,12 @@
 """The result of judging a claim: its label, its verdicts, and the comparisons behind them."""
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from statistics import median
-from typing import NamedTuple
 
-from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
-from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
+from fedbench.report.claims.tests import ErrorRates, Interval, Verdict
 
 
 class Label(StrEnum):
@@ -98,11 +94,6 @@ class Evidence:
         return self.planned > 0 and not self.too_late
 
     @property
-    def testable(self) -> bool:
-        """Whether this scale plans enough runs of the paper's experiment for a test."""
-        return self.possible and self.planned >= FEWEST and self.of_paper
-
-    @property
     def effect(self) -> float | None:
         """The measured effect; None where nothing was compared, or a value is not a number."""
         return None if math.isnan(self.interval.effect) else self.interval.effect
@@ -113,30 +104,6 @@ class Evidence:
         if not self.planned:
             return None
         return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
-
-
-class Span(NamedTuple):
-    """The smallest, the median and the largest of some numbers of one unit."""
-
-    metric: str
-    unit: str
-    low: float
-    middle: float
-    high: float
-
-
-def spans(
-    rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
-) -> list[Span]:
-    """The span of a size of some comparisons by unit; with `apart` by metric if units differ.
-
-    A unit without a name is that of its metric. Sizes that are None or not a number are left out.
-    """
-    sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
-    by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
-    groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
-    found = (([x for x, _ in group], group[0][1]) for group in groups.values())
-    return [Span(row.metric, row.unit, min(x), median(x), max(x)) for x, row in found]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PaperNumbers
 from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
-from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
+from fedbench.report.claims.tests import FEWEST, ErrorRates, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
 DECIDED = (Verdict.HOLDS, Verdict.FAILS)
@@ -70,8 +70,9 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorR
     }
     known = {c: row.verdict if row.of_paper else Verdict.UNDECIDED for c, row in rows.items()}
     found, could = tree.judge(known), set[Verdict]()
+    testable = {c for c, r in rows.items() if r.possible and r.planned >= FEWEST and r.of_paper}
     for verdict in DECIDED:  # if all comparisons that can be tested had it
-        all_have = {c: verdict if r.testable else Verdict.UNDECIDED for c, r in rows.items()}
+        all_have = {c: verdict if c in testable else Verdict.UNDECIDED for c in rows}
         could |= {verdict} & {tree.judge(all_have)}
     if claim.wants:  # the numbers alone would decide what no fair test has shown
         found, could = Verdict.UNDECIDED, set()

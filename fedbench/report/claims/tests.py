@@ -213,13 +213,9 @@ class Limit:
         return estimate.interval(each, each)
 
     def detectable(self, estimate: Estimate, whole: ErrorRates) -> float:
-        """The smallest true effect that would be shown to hold with a probability of 80 %.
-
-        Of equal values it is the smallest margin: each of the two tests misses it with a
-        probability of 10 %.
-        """
+        """The smallest true effect, or margin between equal values, shown with a power of 80 %."""
         rates = self.rates(whole)
-        if self.is_margin and not self.denied:
+        if self.is_margin and not self.denied:  # each of the two tests misses it in 10 %
             return estimate.reach(0.0, rates.hold, 1, (1 + POWER) / 2)
         if self.is_margin:
             return estimate.reach(self.high, rates.fail, 1)

@@ -20,7 +20,6 @@ from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.tables.ranks import MANY, Ranks
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.guessing import near_chance
 from fedbench.report.values.numbers import point_name
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
@@ -32,11 +31,7 @@ _SYMBOLS = ("δ", "α")  # of how alike the clients' data are
 
 @dataclass(frozen=True)
 class RanksOnPage:
-    """A diagram of mean ranks.
-
-    `svg` is empty where the critical difference is too large for a diagram to say anything;
-    `missing_letters` are boxes in its PNG and PDF.
-    """
+    """A diagram of mean ranks; `svg` is empty where the critical difference leaves none to tell."""
 
     key: str
     title: str
@@ -249,7 +244,7 @@ def searches(
                 tried=tuple(zip(points, scores, strict=True)),
                 lost=frozenset(points[n % len(points)] for n in lost),
                 chosen=_pairs(found["chosen"]),
-                near_chance=near_chance(found, run, collected.guess_of),
+                near_chance=collected.near_chance(search, run),
                 at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
             )
             shown.append(page)

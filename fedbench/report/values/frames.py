@@ -12,8 +12,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper.moments import with_derived
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, select, trial_runs
-from fedbench.report.values.guessing import Guess, guess_of, near_chance
+from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
+from fedbench.report.values.guessing import Guess, guess_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
@@ -67,10 +67,7 @@ def states(frame: pd.DataFrame) -> dict[str, RunState]:
 
 
 def data_notes(frame: pd.DataFrame) -> dict[str, str]:
-    """By run whose data differ from the published ones, or in part were made up: in what.
-
-    'Deviation in cifar10: 98 of the 60,000 images are JPEG copies.'
-    """
+    """By run whose data differ from the published ones: 'Deviation in cifar10: 98 of the …'."""
     if "substitutes" not in frame:
         return {}
     rows = frame.dropna(subset=["substitutes"]).drop_duplicates("run_id")
@@ -79,10 +76,7 @@ def data_notes(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
-    """By run that has a search: what the search chose, and how.
-
-    'lr=0.03, the best of 4 by the last accuracy on the test set'.
-    """
+    """By run that has a search what it chose: 'lr=0.03, the best of 4 by the last accuracy …'."""
     if not {"tuned", "search"} <= set(frame):
         return {}
     rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
@@ -129,8 +123,7 @@ class Collected:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.
 
         Empty if the folder has no such file, as that of a run that diverged early. Raises
-        `FedbenchError` if the folder holds another run, or the table is not the one that the run
-        wrote.
+        `FedbenchError` if the folder is another run's, or the table not the one that it wrote.
         """
         if name == "holdings":
             return holdings(self.table(run, "clients"))
@@ -156,13 +149,27 @@ class Collected:
             self._winners[search] = found if whole else {}
         return self._winners[search]
 
+    def near_chance(self, search: str, run: RunSpec, trained: bool = False) -> bool:
+        """Whether what the search of a run chose scored next to nothing in its trials.
+
+        That is the best score, unless a trial with a better one diverged. A run that was `trained`
+        with a choice of which nothing is left may be one of these, and counts as one.
+        """
+        found, guess = self.winner(search, run), self.guess_of(run.dataset)
+        if guess is None or (run.tune and not is_accuracy(run.tune)):
+            return False
+        if not found:
+            return trained
+        if run.tune and run.tune.on == "held-out":
+            guess = guess.held_out(run.tune.share)
+        chosen = found["chosen"].items()
+        scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
+        return bool(scores) and (scores[0] or 0.0) < guess.limit
+
     def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
         searched = (cell for cell in plan.cells if cell.run_id in plan.searches)
         served = {cell.run_id: cell.run for cell in searched if cell.paper == paper}
-        found = {run_id: self.winner(plan.searches[run_id], run) for run_id, run in served.items()}
-        return frozenset(
-            run_id
-            for run_id, run in served.items()
-            if near_chance(found[run_id], run, self.guess_of, run_id in self.states)
-        )
+        search = plan.searches
+        low = (x for x, run in served.items() if self.near_chance(search[x], run, x in self.states))
+        return frozenset(low)

@@ -1,4 +1,4 @@
-"""What guessing gives on a data set, and which accuracies and searches are near it.
+"""What guessing gives on a data set, and which accuracies are near it.
 
 The best constant guess names the largest class of the test set. An accuracy is near it unless it
 is higher by two standard errors of that guess on so many samples, and by enough to matter: by five
@@ -18,8 +18,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.plan.data import data_key
-from fedbench.plan.search import Winner, is_accuracy
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import Choice
 from fedbench.store import Results
 
 _POINTS = 0.05  # a difference that matters, as an accuracy
@@ -87,21 +86,3 @@ def _declared(name: str, params: str) -> Guess | None:
     if not (largest and samples):
         return None
     return Guess(largest / samples[1], samples[1], samples[0])
-
-
-def near_chance(found: Winner, run: RunSpec, guess_of: GuessOf, trained: bool = False) -> bool:
-    """Whether what the search chose scored next to nothing in its trials.
-
-    That is the best score, unless a trial with a better one diverged. A run that was `trained` with
-    a choice of which nothing is left may be one of these, and counts as one.
-    """
-    guess = guess_of(run.dataset)
-    if run.tune and not is_accuracy(run.tune):
-        return False
-    if guess and run.tune and run.tune.on == "held-out":
-        guess = guess.held_out(run.tune.share)
-    if guess is None or not found:
-        return trained and guess is not None
-    chosen = found["chosen"].items()
-    scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
-    return bool(scores) and (scores[0] or 0.0) < guess.limit

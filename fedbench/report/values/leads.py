@@ -82,7 +82,7 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     p = pd.Series(np.nan, full.columns)
     enough = settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1]
     if family and base not in collapsed and enough:
-        found = adjusted(ahead[family].to_numpy(dtype=float), settings)
+        found = _adjusted(ahead[family].to_numpy(dtype=float), settings)
         p = pd.Series(found, family).reindex(full.columns)
     mean = ahead.mean().sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
@@ -91,14 +91,11 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
 
 
 def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
-    """Whether more than half of the methods (columns) have a value, by row.
-
-    A row that one method alone has, such as a further seed, must not leave all others out.
-    """
+    """By row, whether most methods (columns) have a value: a seed of one alone must not count."""
     return values.notna().mean(axis=1) > 0.5
 
 
-def adjusted(ahead: Values, settings: Values) -> Values:
+def _adjusted(ahead: Values, settings: Values) -> Values:
     """The p-value of each column of differences (pairs × methods), adjusted for all of them.
 
     `settings` (pairs × settings) is 1 where a pair is of that setting.

@@ -12,10 +12,7 @@ _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
 def fixed(value: float | None, digits: int) -> str:
-    """A number with this many decimals; a dash for None, words for NaN and infinity.
-
-    Infinite is what a run would have needed for a target that it never reached.
-    """
+    """A number with so many decimals; a dash for None, words for NaN and a target never reached."""
     if value is None:
         return "–"
     if math.isinf(value):

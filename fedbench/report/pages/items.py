@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import comb
 from typing import Any
@@ -222,10 +222,8 @@ class SearchOnPage:
     at_edge: tuple[tuple[str, bool], ...]
 
 
-def searches(
-    plan: Plan, paper: str, collected: Collected, diverged: Container[str]
-) -> list[SearchOnPage]:
-    """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
+def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
+    """The paper's searches that have chosen, in the plan's order; `lost` are diverged runs' ids."""
     searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
     cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
@@ -236,13 +234,13 @@ def searches(
             points = [_pairs(trial) for trial in found["trials"]]
             scores = [_score(trial["score"], run) for trial in found["trials"]]
             # the runs of trials stand by seed, and by point of the grid
-            lost = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in diverged]
+            gone = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in lost]
             page = SearchOnPage(
                 served=tuple(dict.fromkeys(names)),
                 methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
                 rule=words(run),
                 tried=tuple(zip(points, scores, strict=True)),
-                lost=frozenset(points[n % len(points)] for n in lost),
+                lost=frozenset(points[n % len(points)] for n in gone),
                 chosen=_pairs(found["chosen"]),
                 near_chance=collected.near_chance(search, run),
                 at_edge=tuple((field, field in theirs) for field in found["on_edge"]),

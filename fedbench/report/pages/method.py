@@ -16,23 +16,12 @@ from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, SearchOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
-from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
+from fedbench.report.tables.cells import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A method's number in a setting of a table, and its rank there among so many."""
-
-    table: TableOnPage = field(repr=False)
-    setting: str
-    cell: TableCell
-    rank: float
-    among: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +44,7 @@ class Use:
     parts: tuple[dict[str, Any], ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
-    standings: tuple[Standing, ...]
+    standings: tuple[dict[str, Any], ...] = field(repr=False)
     cost: AddedCost | None
     searches: tuple[SearchOnPage, ...] = ()
 
@@ -153,13 +142,13 @@ def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOn
     return shown
 
 
-def _standings(page: PaperPage) -> dict[str, list[Standing]]:
-    """By method, its rank in every setting of a table; the same runs count once.
+def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
+    """By method, its cell and rank in every setting of a table; the same runs count once.
 
     Ranked are settings in which two methods or more were measured with the seeds that are planned
     for most methods, one learned, and no method's own settings were chosen by chance alone.
     """
-    standings: dict[str, list[Standing]] = {}
+    standings: dict[str, list[dict[str, Any]]] = {}
     seen: set[frozenset[str]] = set()
     for table in page.tables:
         metric = table.table.metrics[0]
@@ -176,7 +165,7 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
             for cell, score in zip(cells, scores, strict=True):
                 better, equal = sum(x > score for x in scores), scores.count(score)
                 names = tuple(x for x in cell.coords if x not in ("method", "metric"))
-                setting, rank = label_of(cell, names), better + (equal + 1) / 2
-                at = Standing(table, setting, cell, rank, len(cells))
+                at = {"table": table, "setting": label_of(cell, names), "cell": cell}
+                at |= {"rank": better + (equal + 1) / 2, "among": len(cells)}
                 standings.setdefault(cell.place.method, []).append(at)
     return standings

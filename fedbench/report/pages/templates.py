@@ -25,7 +25,7 @@ def filled(template: str, **shown_on_it: Any) -> str:
 
 def code(text: str) -> Markup:
     """Text of a YAML file, escaped for HTML; text in back-ticks becomes code."""
-    return Markup(re.sub("`([^`]*)(`|$)", r"<code>\1</code>", escape(text)))  # noqa: S704
+    return Markup(re.sub("`([^`]*)(`|$)", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def labelled(svg: str, title: str) -> Markup:

@@ -29,19 +29,16 @@ _SCORING = ("meanofall", "meanofselected")  # parts that change which model is s
 class TableLearning:
     """A table's accuracies; `best`, `guess` and `wanted` are means over the runs it is judged by.
 
-    `judged_by` is 'FedAvg' where the table has it in mild settings, else the runs that stand for
-    it; where all settings are skewed, a quarter of the gain over guessing is wanted. `methods` and
-    `seeds` are standard deviations in percentage points, pooled over settings: between the methods'
-    means, and between the seeds of a method. None without two of them.
+    `methods` and `seeds` are standard deviations in percentage points, pooled over settings.
     """
 
     name: str
-    judged_by: str
+    judged_by: str  # 'FedAvg' where the table has it in mild settings, else what stands for it
     best: float
     guess: float
-    wanted: float
-    methods: float | None
-    seeds: float | None
+    wanted: float  # where all settings are skewed, a quarter of the gain over guessing
+    methods: float | None  # between the methods' means; None without two
+    seeds: float | None  # between the seeds of a method; None without two
 
     @property
     def learns(self) -> bool:

@@ -40,48 +40,33 @@ class Void(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`.
-
-    `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
-    measured effect between the bounds that decide; `plain`: its two-sided 95 % confidence interval;
-    `p`: its two-sided p-value against the limit, not a number where values are said to be equal.
-    `error_rates`: with what probability, at most, each bound may lead to a wrong verdict.
-    `detectable`: the smallest true effect that these pairs would have shown with a probability of
-    80 %, or the smallest margin where values are said to be equal (`detects_margins`); not a number
-    where they have no spread. `marks`: the effects at which the claimed region ends. `as_claimed`:
-    whether the measured effect has the sign that is claimed; None where the claim is about a size,
-    a threshold or an equality, and where the comparison is void. `planned`: how many pairs of runs
-    the plan has. `substituted`: how the runs differ from the paper's. `void`: why the comparison
-    says nothing about methods, if so. `too_late`: whether it asks for rounds that this scale's runs
-    do not have; `kept`: whether the scale has the table. `runs`: the ids of the runs behind it,
-    `missing` those of them that are not finished; so many `diverged`, so many end `at_chance`.
-    """
+    """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`."""
 
     cell: str
     label: str
     metric: str
     unit: str
-    printed: float | None
+    printed: float | None  # the effect on printed numbers, None if one of them is not printed
     printed_verdict: Verdict | None
     test: str
-    error_rates: ErrorRates
-    interval: Interval
-    plain: Interval
-    p: float
-    detectable: float
-    detects_margins: bool
-    marks: tuple[float, ...]
+    error_rates: ErrorRates  # how likely, at most, each bound leads to a wrong verdict
+    interval: Interval  # the measured effect between the bounds that decide
+    plain: Interval  # its two-sided 95 % confidence interval
+    p: float  # two-sided, against the limit; not a number where values are said to be equal
+    detectable: float  # the smallest true effect shown with a power of 80 %, NaN without spread
+    detects_margins: bool  # whether that is a margin, as values are said to be equal
+    marks: tuple[float, ...]  # the effects at which the claimed region ends
     verdict: Verdict
-    as_claimed: bool | None
-    planned: int
-    substituted: Substitutions
-    void: Void | None
-    too_late: bool
-    kept: bool
-    diverged: int
-    at_chance: int
-    runs: tuple[str, ...] = field(repr=False)
-    missing: tuple[str, ...] = field(repr=False)
+    as_claimed: bool | None  # whether its sign is; None of sizes, thresholds, equalities, the void
+    planned: int  # how many pairs of runs the plan has
+    substituted: Substitutions  # how the runs differ from the paper's
+    void: Void | None  # why it says nothing about methods, if so
+    too_late: bool  # whether it asks for rounds that this scale's runs do not have
+    kept: bool  # whether the scale has the table
+    diverged: int  # how many runs behind it diverged
+    at_chance: int  # how many of them end near chance
+    runs: tuple[str, ...] = field(repr=False)  # their ids
+    missing: tuple[str, ...] = field(repr=False)  # ids of those that are not finished
 
     @property
     def of_paper(self) -> bool:
@@ -120,22 +105,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim's verdicts.
-
-    `printed`: on the paper's printed numbers, None where it prints none; `measured`: on the runs
-    that are the paper's experiment; `could`: the verdicts that the runs of this scale may lead to,
-    whatever they give; `counts`: whether it is counted, which one of several readings of a sentence
-    is not. `members` are the claims that it joins, if any.
-    """
+    """A claim's verdicts."""
 
     key: str
     claim: Claim = field(repr=False)
-    printed: Judgement | None
-    measured: Judgement
+    printed: Judgement | None  # on the paper's printed numbers, None where it prints none
+    measured: Judgement  # on the runs that are the paper's experiment
     rows: tuple[Evidence, ...] = field(repr=False)
-    could: frozenset[Verdict]
-    counts: bool = True
-    members: tuple["Finding", ...] = ()
+    could: frozenset[Verdict]  # what the runs of this scale may lead to, whatever they give
+    counts: bool = True  # not: one of several readings of a sentence
+    members: tuple["Finding", ...] = ()  # the claims that it joins
 
     @property
     def substituted(self) -> Substitutions:

@@ -20,18 +20,14 @@ Points = tuple[Coords, ...]
 
 @dataclass(frozen=True)
 class Scope:
-    """The points that a claim compares, each with its metric, without axes that count as repeats.
-
-    `axes` are all levels of the grid; `controls` are levels of the method axis that are never meant
-    by 'others'; `usual` is the moment at which a metric is read unless it names its own.
-    """
+    """The points that a claim compares, each with its metric, without axes counted as repeats."""
 
     place: str
     grid: str
     points: Points
-    axes: dict[str, tuple[Level, ...]]
-    controls: frozenset[Level]
-    usual: At
+    axes: dict[str, tuple[Level, ...]]  # all levels of the grid
+    controls: frozenset[Level]  # levels of the method axis that are never meant by 'others'
+    usual: At  # the moment at which a metric is read unless it names its own
 
     def cells(self, named: set[str]) -> Iterator[tuple[Coords, list[Coords]]]:
         """By cell what its points share, and the points, which differ in the named axes alone."""

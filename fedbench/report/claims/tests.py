@@ -73,17 +73,13 @@ class ErrorRates:
 
 @dataclass(frozen=True)
 class Interval:
-    """An effect between its two one-sided bounds (not a number where there are none).
-
-    `low_level`, `high_level`: the confidence level of each bound, 0 to 1; not a number where the
-    pairs have no spread.
-    """
+    """An effect between its two one-sided bounds (not a number where there are none)."""
 
     effect: float
     low: float
     high: float
     pairs: int
-    low_level: float = math.nan
+    low_level: float = math.nan  # the confidence, 0 to 1; not a number where pairs have no spread
     high_level: float = math.nan
 
     @property
@@ -99,16 +95,12 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of differences between the runs of pairs, with bounds at mean ± t · error.
-
-    `error`: its standard error; 0 where nothing varies, not a number below three pairs and where a
-    value is not finite. `freedom`: the degrees of freedom of Student's t.
-    """
+    """The mean of differences between the runs of pairs, with bounds at mean ± t · error."""
 
     effect: float
     pairs: int
-    error: float
-    freedom: int
+    error: float  # standard; 0 if nothing varies, NaN below three pairs and if a value is infinite
+    freedom: int  # degrees of freedom of Student's t
 
     def _moved(self, start: float, t: float) -> float:
         """The effect that lies `t` standard errors above the effect `start`."""

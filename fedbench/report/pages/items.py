@@ -176,23 +176,17 @@ class FactOnPage:
 
 @dataclass(frozen=True)
 class FigureOnPage:
-    """A figure, drawn as an SVG for the page.
-
-    `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
-    says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
-    `lack` says why nothing is drawn, if so; `missing_letters` are boxes in its PNG and PDF, as no
-    installed font has them.
-    """
+    """A figure, drawn as an SVG for the page."""
 
     key: str
-    name: str
-    title: str
+    name: str  # in the paper
+    title: str  # its name with the levels that it shows
     caption: str
-    substituted: Substitutions
+    substituted: Substitutions  # how its runs differ from the paper's
     svg: str = field(repr=False)
-    readout: list[dict[str, Any]] = field(repr=False)
-    lack: str = ""
-    missing_letters: str = ""
+    readout: list[dict[str, Any]] = field(repr=False)  # what the page's script tells of curves
+    lack: str = ""  # why nothing is drawn, if so
+    missing_letters: str = ""  # boxes in its PNG and PDF, as no installed font has them
 
     @property
     def box(self) -> tuple[float, float]:
@@ -203,23 +197,16 @@ class FigureOnPage:
 
 @dataclass(frozen=True)
 class SearchOnPage:
-    """One search: the settings of the paper it serves, each point's score, and the best.
+    """One search: the settings of the paper it serves, each point's score, and the best."""
 
-    `served` are these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL', `methods` the
-    methods among them. `tried` holds (point, score) in the grid's order, `lost` the points of which
-    a trial diverged; `near_chance`: whether even the best point scored next to nothing; `at_edge`:
-    fields whose chosen value is the smallest or largest that was tried, each with whether the paper
-    names its values.
-    """
-
-    served: tuple[str, ...]
-    methods: frozenset[str]
+    served: tuple[str, ...]  # these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'
+    methods: frozenset[str]  # those among them
     rule: str
-    tried: tuple[tuple[str, str], ...]
-    lost: frozenset[str]
+    tried: tuple[tuple[str, str], ...]  # (point, score) in the grid's order
+    lost: frozenset[str]  # points of which a trial diverged
     chosen: str
-    near_chance: bool
-    at_edge: tuple[tuple[str, bool], ...]
+    near_chance: bool  # whether even the best point scored next to nothing
+    at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
 
 
 def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:

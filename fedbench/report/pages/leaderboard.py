@@ -24,19 +24,14 @@ class Leader:
 
 @dataclass(frozen=True)
 class Board:
-    """How many methods a table compares, and who leads.
-
-    `best` is the method with the largest mean lead over FedAvg over all parts, and `size` that
-    lead; `ahead` is how many methods are significantly ahead, None where that is not tested. Of
-    runs with stand-ins, as they test nothing, and without FedAvg `best` is empty.
-    """
+    """How many methods a table compares, and who leads."""
 
     item: TableOnPage
     methods: int
     leaders: tuple[Leader, ...]
-    best: str = ""
-    size: float = 0.0
-    ahead: int | None = None
+    best: str = ""  # with the largest mean lead over FedAvg, if it is there and no run a stand-in
+    size: float = 0.0  # of that lead over all parts
+    ahead: int | None = None  # how many methods are significantly, None where that is not tested
     base: str = BASE
 
     @property

@@ -34,19 +34,15 @@ class AddedCost:
 
 @dataclass(frozen=True)
 class Use:
-    """A method in one paper: its parts, settings and cost there, and where it is shown.
-
-    `searches` chose settings of its runs; `cost` is None for a method without parts, which costs
-    nothing beyond FedAvg.
-    """
+    """A method in one paper: its parts, settings and cost there, and where it is shown."""
 
     page: PaperPage = field(repr=False)
     parts: tuple[dict[str, Any], ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
     standings: tuple[dict[str, Any], ...] = field(repr=False)
-    cost: AddedCost | None
-    searches: tuple[SearchOnPage, ...] = ()
+    cost: AddedCost | None  # None without parts: nothing beyond FedAvg
+    searches: tuple[SearchOnPage, ...] = ()  # that chose settings of its runs
 
     @property
     def note(self) -> str:

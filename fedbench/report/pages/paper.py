@@ -36,15 +36,12 @@ class Diverged(NamedTuple):
 
 @dataclass(frozen=True)
 class RunCount:
-    """How many runs a paper has, and which of them are missing (why, if failed) or diverged, by id.
-
-    `substitutes` is what the runs themselves say was used in place of a part of their data.
-    """
+    """How many runs a paper has, and which of them are missing or diverged, by id."""
 
     planned: int
-    missing: dict[str, str]
+    missing: dict[str, str]  # why, where the run failed
     diverged: dict[str, Diverged]
-    substitutes: tuple[str, ...]
+    substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
 
     @property
     def finished(self) -> int:
@@ -62,12 +59,7 @@ class Hours:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """All that a paper's page shows.
-
-    `curves` is what its script can draw side by side; `failed` says why a table or figure could
-    not be made; `unprinted` is a sentence where the paper's printed numbers are missing; `copies`:
-    whether figures and tables are also files of their own, beside CSV.
-    """
+    """All that a paper's page shows."""
 
     key: str
     paper: Paper = field(repr=False)
@@ -79,10 +71,10 @@ class PaperPage:
     hours: Hours
     making: Making | None
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
-    curves: dict[str, Any] = field(default_factory=dict, repr=False)
-    failed: dict[str, str] = field(default_factory=dict)
-    unprinted: str = ""
-    copies: bool = True
+    curves: dict[str, Any] = field(default_factory=dict, repr=False)  # to draw side by side
+    failed: dict[str, str] = field(default_factory=dict)  # why a table or figure was not made
+    unprinted: str = ""  # a sentence where the paper's printed numbers are missing
+    copies: bool = True  # whether figures and tables are also files of their own, beside CSV
 
     @property
     def substituted(self) -> bool:

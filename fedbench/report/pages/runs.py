@@ -31,15 +31,11 @@ Shards = dict[str, str]  # the last letter of the runs' ids → the text of a sc
 
 @dataclass(frozen=True)
 class Making:
-    """Where runs come from, as their records say.
-
-    `seconds` are those of local training, server and evaluation; `days` the first and the last on
-    which a run ended, or none. Devices, versions and data each have the number of their runs.
-    """
+    """Where runs come from, as their records say."""
 
     runs: int
-    seconds: float
-    days: tuple[str, ...]
+    seconds: float  # of local training, server and evaluation
+    days: tuple[str, ...]  # the first and the last on which a run ended, or none
     devices: Counts
     versions: Counts
     data: Counts

@@ -23,20 +23,14 @@ Values = npt.NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """The mean lead of each method over the base, the best first.
-
-    `half`: half the width of its 95 % confidence interval (Student's t), for itself alone; `p`: its
-    p-value, adjusted for all methods that are tested, not a number where it is not. `blocks` is how
-    many pairs there are of each method, such as seeds; `left_out` are the methods that lack one,
-    `collapsed` those with a run that diverged or is near chance, which are not tested.
-    """
+    """The mean lead of each method over the base, the best first."""
 
     mean: "pd.Series[float]"
-    half: "pd.Series[float]"
-    p: "pd.Series[float]"
-    blocks: int
-    left_out: tuple[str, ...]
-    collapsed: tuple[str, ...]
+    half: "pd.Series[float]"  # of the width of its own 95 % confidence interval (Student's t)
+    p: "pd.Series[float]"  # adjusted for all methods that are tested; NaN where it is not
+    blocks: int  # how many pairs there are of each method, such as seeds
+    left_out: tuple[str, ...]  # methods that lack one
+    collapsed: tuple[str, ...]  # not tested: those with a run that diverged or is near chance
 
     @property
     def usual(self) -> float:

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from fedbench import store
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.metrics import Metric
@@ -39,6 +37,7 @@ from fedbench.report.tables.ranks import ranks
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.words import say
+from fedbench.store import Results
 
 Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
 
@@ -61,27 +60,6 @@ class Made:
     failure: str = ""
 
 
-@dataclass(frozen=True)
-class OfPaper:
-    """What was collected for a paper and what it prints, read when first asked for."""
-
-    plan: Plan
-    key: str
-    results: store.Results
-    printed_in: Path
-
-    @cached_property
-    def collected(self) -> Collected:
-        """The histories and the folders of its runs."""
-        file = self.results.frame(self.plan.scale, self.key)
-        return Collected(frames.read(file), self.results.runs)
-
-    @cached_property
-    def printed(self) -> Printed:
-        """The numbers that it prints."""
-        return printed_numbers(self.printed_in, self.key, self.plan.asked[self.key])
-
-
 class Builder:
     """Makes parts from what one folder of results holds, and writes their files to another.
 
@@ -90,8 +68,12 @@ class Builder:
     """
 
     def __init__(self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool) -> None:
-        self.plan, self.folder, self.copies, paths = plan, folder, copies, store.Results(results)
-        self.papers = {key: OfPaper(plan, key, paths, papers) for key in plan.papers}
+        self.plan, self.folder, self.copies, self.results = plan, folder, copies, Results(results)
+        self.collected, self.printed = dict[str, Collected](), dict[str, Printed]()  # by paper
+        for key in plan.papers:
+            frame = frames.read(self.results.frame(plan.scale, key))
+            self.collected[key] = Collected(frame, self.results.runs)
+            self.printed[key] = printed_numbers(papers, key, plan.asked[key])
         self._files: list[Path] = []  # of the part that is made
 
     def make(self, task: Task) -> Made:
@@ -107,7 +89,7 @@ class Builder:
         return Made(item, tuple(self._files))
 
     def _table(self, paper: str, key: str) -> items.TableOnPage:
-        collected, printed = self.papers[paper].collected, self.papers[paper].printed
+        collected, printed = self.collected[paper], self.printed[paper]
         table, frame = self.plan.papers[paper].tables[key], collected.frame
         near_chance = collected.tuned_near_chance(self.plan, paper)
         at, guess_of = (paper, key), collected.guess_of
@@ -128,13 +110,13 @@ class Builder:
 
     def _fact(self, paper: str, key: str) -> items.FactOnPage:
         facts = self.plan.papers[paper].facts[key]
-        content = fact_table(key, self.plan.papers[paper], self.papers[paper].printed)
+        content = fact_table(key, self.plan.papers[paper], self.printed[paper])
         title = " ".join(filter(None, [f"{facts.title} ({paper}).", facts.caption]))
         self._write_table(paper, key, content.frame(), content.texts(title))
         return items.FactOnPage(key, facts, content)
 
     def _figure(self, paper: str, key: str) -> items.FigureOnPage:
-        drawn = drawing(self.plan, (paper, key), self.papers[paper].collected)
+        drawn = drawing(self.plan, (paper, key), self.collected[paper])
         written, svg = self._draw(lambda: draw(drawn), paper, key)
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
@@ -145,8 +127,7 @@ class Builder:
         return items.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
-        of_paper = self.papers[paper]
-        judged = findings(self.plan, paper, of_paper.collected, of_paper.printed)
+        judged = findings(self.plan, paper, self.collected[paper], self.printed[paper])
         if judged:
             self._write_text(f"claims/{paper}.csv", to_csv(tidy_claims(paper, judged)))
         return tuple(judged)

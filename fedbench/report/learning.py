@@ -15,7 +15,7 @@ from fedbench.paper import moments
 from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import frames
-from fedbench.report.values.guessing import Guess, guess_of
+from fedbench.report.values.guessing import Guess
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
@@ -78,14 +78,15 @@ class Learning:
 
 def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
-    tables, near = [], dict[str, bool]()
+    tables, near, paths = [], dict[str, bool](), Results(results)
     for name, paper in plan.papers.items():
-        frame = frames.read(Results(results).frame(plan.scale, name))
+        frame, runs = frames.read(paths.frame(plan.scale, name)), plan.of_paper(name)
         best, final = (moments.values(frame, f"accuracy@{x}", "final") for x in ("best", "final"))
+        guess_of = frames.Collected(frame, paths.runs).guess_of
         scores = {
             run_id: _scored(run, guess, best[run_id])
-            for run_id, run in plan.of_paper(name).items()
-            if run_id in best and run_id in final and (guess := guess_of(results, run.dataset))
+            for run_id, run in runs.items()
+            if run_id in best and run_id in final and (guess := guess_of(run.dataset))
         }
         near |= {run_id: final[run_id] < score["limit"] for run_id, score in scores.items()}
         for key, table in paper.tables.items():

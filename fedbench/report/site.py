@@ -40,8 +40,9 @@ def build(
     Returns the files written; the same results give the same bytes. A table or figure that cannot
     be made is left out: once all else is written, `FedbenchError` names it and says why.
     """
-    folder, paths = out / plan.scale, store.Results(results)
+    folder = out / plan.scale
     builder = Builder(plan, results, folder, papers, copies)
+    paths = builder.results
     made = make_all(builder, workers)
     found: dict[str, Record] = {}
     for run in plan.runs:
@@ -61,7 +62,7 @@ def build(
     texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
     runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
     texts["run.html"] = filled("run", plan=plan, runs=runs)
-    collected = {key: builder.papers[key].collected.frame for key in plan.papers}
+    collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -88,28 +89,29 @@ def _delete_others(folder: Path, texts: Collection[str]) -> None:
 def _page(
     builder: Builder, key: str, made: dict[Task, Made], records: dict[str, Record], speeds: Speeds
 ) -> PaperPage:
-    plan, of_paper = builder.plan, builder.papers[key]
+    plan, collected = builder.plan, builder.collected[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
 
     def all_of(kind: str) -> tuple[Any, ...]:
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
+    paper = plan.papers[key]
     cells = {cell.run_id: cell for cell in plan.cells if cell.paper == key}
     lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
         key=key,
-        paper=plan.papers[key],
+        paper=paper,
         tables=all_of("table"),
         facts=all_of("fact"),
         figures=all_of("figure"),
         claims=next(iter(all_of("claims")), ()),
-        count=_count(cells, of_paper.collected.frame, of_paper.results),
+        count=_count(cells, collected.frame, builder.results),
         hours=_hours(plan, (key,), records, speeds),
         making=making(records[run] for run in cells if run in records),
-        searches=tuple(searches(plan, key, of_paper.collected, lost)),
-        curves=side_by_side(plan, key, of_paper.collected.frame),
+        searches=tuple(searches(plan, key, collected, lost)),
+        curves=side_by_side(plan, key, collected.frame),
         failed={f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
-        unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
+        unprinted=builder.printed[key].absence if all_of("table") and paper.prints else "",
         copies=builder.copies,
     )
 

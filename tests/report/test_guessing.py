@@ -2,10 +2,13 @@
 
 import json
 from math import sqrt
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from fedbench.report.values.guessing import Guess, declared, guess_of
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.guessing import Guess, declared
 from fedbench.spec import Choice
 from fedbench.store import Results
 
@@ -58,6 +61,9 @@ def test_what_ships_with_fedbench_declares_it(name, share):
 
 
 def guess_of_nothing(name):
-    from pathlib import Path
-
     return guess_of(Path("nowhere"), Choice(name=name))
+
+
+def guess_of(results, dataset):
+    """By the facts in a results folder."""
+    return Collected(pd.DataFrame(), results / "runs").guess_of(dataset)

@@ -43,18 +43,14 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The sum of the terms and a constant, and the limit that this effect must pass.
-
-    It is in percent of |value at `base`| where there is one. A positive effect is in favour of what
-    the claim says.
-    """
+    """The sum of the terms and a constant, positive for the claim, and the limit to pass."""
 
     label: str
     unit: str
     limit: Limit
     terms: tuple[Term, ...]
     constant: float = 0.0
-    base: Coords | None = None
+    base: Coords | None = None  # the effect is in percent of the |value| there
     test: ClassVar[str] = "Student's t-test"
 
     @property

@@ -39,11 +39,10 @@ class Numbers:
 
 
 class MeasuredNumbers(Numbers):
-    """What was measured on the grid of a claim, or on that of its table.
+    """What was measured on the grid of a claim or of its table, whose axes in `over` are repeats.
 
-    Axes that the table averages over count as repeats, as seeds do. Those of a table that is not
-    `kept` are not compared: the scale leaves the table out, such as one of seconds whose runs were
-    made beside other work.
+    A table that is not `kept` has none: the scale leaves it out, such as one of seconds whose runs
+    were made beside other work.
     """
 
     def __init__(self, plan: Plan, key: str, collected: Collected, table: str, grid: str) -> None:

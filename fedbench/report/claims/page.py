@@ -25,14 +25,10 @@ from fedbench.report.words import say
 
 
 class Filter(NamedTuple):
-    """What claims can be filtered by: a verdict, and what it is on, in words for a count of them.
+    """What claims can be filtered by: a verdict, what it is on, and words for a count of them."""
 
-    `group` is 'printed' for the printed numbers, 'here' for the runs here, and 'reading' for those
-    runs under a reading of ours; `mark` is the verdict in one word.
-    """
-
-    group: str
-    mark: str
+    group: str  # 'printed': printed numbers, 'here': runs here, 'reading': if read as we do
+    mark: str  # the verdict in one word
     words: str
 
     @property

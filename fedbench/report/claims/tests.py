@@ -160,18 +160,15 @@ class Gain(Estimate):
 class Limit:
     """The effects above `low`; or, where values are said to be equal, those from `low` to `high`.
 
-    A comparison holds if its bounds lie inside, and fails if they lie outside; where it is
-    `denied`, the other way round. To be between two ends, both tests must say so, so that each may
-    use the whole error rate; to fail, one is enough, so that each has half of it.
-
-    A printed effect, which has no bounds, may fall short of `low` by `rounding`, one unit of the
-    last digit that the text prints; but where `low` is 0 a tie is no lead.
+    A comparison holds if its bounds lie inside, and fails if they lie outside. To be between two
+    ends, both tests must say so, so that each may use the whole error rate; to fail, one is enough,
+    so that each has half of it.
     """
 
-    low: float
+    low: float  # if it is 0 a tie is no lead
     high: float = math.inf
-    rounding: float = 0.0
-    denied: bool = False
+    rounding: float = 0.0  # how far printed effects may fall short: a unit of the text's last digit
+    denied: bool = False  # whether a comparison holds outside, and fails inside
 
     @property
     def is_margin(self) -> bool:

@@ -11,9 +11,10 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper.moments import with_derived
+from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
-from fedbench.report.values.guessing import Guess, guess_of
+from fedbench.report.values.guessing import Guess, declared
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
@@ -116,8 +117,16 @@ class Collected:
         return run in self.states and self.states[run].status is Status.diverged
 
     def guess_of(self, dataset: Choice) -> Guess | None:
-        """What guessing gives on a data set."""
-        return guess_of(self.runs.parent, dataset)
+        """What guessing gives on a data set, by the facts beside the runs, else as it is declared.
+
+        None where neither says so: where labels are no classes, or of a user's data set whose facts
+        were written before they counted classes.
+        """
+        file = Results(self.runs.parent).data(data_key(dataset))
+        facts = read_json(file) if exists(file) else {}
+        if facts.get("largest"):
+            return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
+        return declared(dataset)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.

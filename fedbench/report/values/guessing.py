@@ -12,14 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
-from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, read_json
-from fedbench.plan.data import data_key
 from fedbench.spec import Choice
-from fedbench.store import Results
 
 _POINTS = 0.05  # a difference that matters, as an accuracy
 _ERRORS = 2  # standard errors
@@ -56,19 +52,6 @@ class Guess:
 
 
 GuessOf = Callable[[Choice], Guess | None]
-
-
-def guess_of(results: Path, dataset: Choice) -> Guess | None:
-    """What guessing gives on a data set, by the facts in a results folder, else as it is declared.
-
-    None where neither says so: where labels are no classes, or of a user's data set whose facts
-    were written before they counted classes.
-    """
-    file = Results(results).data(data_key(dataset))
-    facts = read_json(file) if exists(file) else {}
-    if facts.get("largest"):
-        return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
-    return declared(dataset)
 
 
 def declared(dataset: Choice) -> Guess | None:

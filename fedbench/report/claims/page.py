@@ -88,13 +88,7 @@ def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Pat
 
 
 def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
-    """One row per comparison, with the verdicts of its claim.
-
-    `low95` to `high95` is the two-sided 95 % confidence interval, `p` the two-sided p-value. `low`
-    and `high` are the bounds that decide, `low_level` and `high_level` their confidence levels, 0
-    to 1; `hold_level` and `fail_level` are the levels that a bound needs for the comparison to hold
-    and to fail, which depend on how many comparisons the claim makes.
-    """
+    """One row per comparison, with its claim's verdicts; docs/howto/results.md has the columns."""
     rows = []
     for finding in found:
         claim = finding.claim

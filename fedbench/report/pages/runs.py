@@ -140,10 +140,9 @@ Chosen = dict[str, dict[str, list[str]]]  # setting → method → ids of its ru
 def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
     """What the page's script is given: the `runs` that are there, and the methods `drawn` first.
 
-    frame: the collected histories. Settings are named 'CIFAR-10, α = 0.6', and where grids differ
-    in a setting with the grid. Drawn first are FedAvg, methods of one's own, and those with the
-    highest last accuracy in the first setting. Empty if the paper compares no methods or no run is
-    there.
+    frame: the collected histories. Settings are named 'CIFAR-10, α = 0.6', where grids differ with
+    the grid. Drawn first are FedAvg, methods of one's own, and those with the highest last accuracy
+    in the first setting. Empty if the paper compares no methods or no run is there.
     """
     last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
     having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]

@@ -194,7 +194,7 @@ def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, f
         found = {comparison: comparison.measured(numbers) for comparison in tree.comparisons()}
         for rule, share in rules.items():
             verdicts = {c: c.limit.verdict(estimate, share[c]) for c, estimate in found.items()}
-            counts[rule][tree.judge(verdicts.__getitem__)] += 1
+            counts[rule][tree.judge(verdicts)] += 1
     return {
         rule: (count[Verdict.HOLDS] / papers, count[Verdict.FAILS] / papers)
         for rule, count in counts.items()

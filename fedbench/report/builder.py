@@ -4,23 +4,23 @@ They may be shared among processes; any number of them gives the same bytes.
 """
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fedbench import store
+import pandas as pd
+
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
-from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.plan.workflow import DRAWN
-from fedbench.report.claims import Finding, findings
+from fedbench.report.claims.finding import Finding
+from fedbench.report.claims.judge import findings
 from fedbench.report.claims.page import tidy as tidy_claims
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
@@ -32,11 +32,12 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
 from fedbench.report.tables.gather import table_cells
-from fedbench.report.tables.layout import TableLayout, arrange
+from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.ranks import ranks
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.words import say
+from fedbench.store import Results
 
 Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
 
@@ -59,36 +60,6 @@ class Made:
     failure: str = ""
 
 
-def tasks(plan: Plan) -> list[Task]:
-    """All parts of a report; those that take long come first."""
-    found = [Task(name, "claims", "claims") for name in plan.papers]
-    for kind in ("figure", "table", "fact"):
-        for name, paper in plan.papers.items():
-            found += [Task(name, kind, key) for key in getattr(paper, f"{kind}s")]
-    return found
-
-
-@dataclass(frozen=True)
-class OfPaper:
-    """What was collected for a paper and what it prints, read when first asked for."""
-
-    plan: Plan
-    key: str
-    results: store.Results
-    printed_in: Path
-
-    @cached_property
-    def collected(self) -> Collected:
-        """The histories and the folders of its runs."""
-        file = self.results.frame(self.plan.scale, self.key)
-        return Collected(frames.read(file), self.results.runs)
-
-    @cached_property
-    def printed(self) -> Printed:
-        """The numbers that it prints."""
-        return printed_numbers(self.printed_in, self.key, self.plan.asked[self.key])
-
-
 class Builder:
     """Makes parts from what one folder of results holds, and writes their files to another.
 
@@ -96,145 +67,122 @@ class Builder:
     the pages and CSV files.
     """
 
-    def __init__(
-        self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool = True
-    ) -> None:
-        self.plan, self.folder, self.copies, paths = plan, folder, copies, store.Results(results)
-        self.papers = {key: OfPaper(plan, key, paths, papers) for key in plan.papers}
+    def __init__(self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool) -> None:
+        self.plan, self.folder, self.copies, self.results = plan, folder, copies, Results(results)
+        self.collected, self.printed = dict[str, Collected](), dict[str, Printed]()  # by paper
+        for key in plan.papers:
+            frame = frames.read(self.results.frame(plan.scale, key))
+            self.collected[key] = Collected(frame, self.results.runs)
+            self.printed[key] = printed_numbers(papers, key, plan.asked[key])
+        self._files: list[Path] = []  # of the part that is made
 
     def make(self, task: Task) -> Made:
         """Make one part; whatever goes wrong, the others can be made."""
-        part = _Part(self, task.paper, task.key)
+        self._files = []
         try:
-            item = getattr(part, task.kind)()
+            item = getattr(self, f"_{task.kind}")(task.paper, task.key)
         except Exception as error:  # whatever went wrong, the others are shown
             worded = isinstance(error, FedbenchError)
             if not worded:  # a fault of ours: the rule's log keeps where it happened
                 traceback.print_exc()
-            return Made(None, tuple(part.files), str(error) if worded else short(error))
-        return Made(item, tuple(part.files))
+            return Made(None, tuple(self._files), str(error) if worded else short(error))
+        return Made(item, tuple(self._files))
 
-
-class _Part:
-    def __init__(self, builder: Builder, paper: str, key: str) -> None:
-        self.builder, self.plan, self.at = builder, builder.plan, (paper, key)
-        self.paper, self.of_paper = builder.plan.papers[paper], builder.papers[paper]
-        self.files: list[Path] = []
-
-    def table(self) -> items.TableOnPage:
-        """A table of runs."""
-        (paper, key), collected = self.at, self.of_paper.collected
-        table = self.paper.tables[key]
+    def _table(self, paper: str, key: str) -> items.TableOnPage:
+        collected, printed = self.collected[paper], self.printed[paper]
+        table, frame = self.plan.papers[paper].tables[key], collected.frame
         near_chance = collected.tuned_near_chance(self.plan, paper)
-        printed, guess_of = self.of_paper.printed, collected.guess_of
-        cells = table_cells(self.plan, self.at, collected.frame, printed, near_chance, guess_of)
+        at, guess_of = (paper, key), collected.guess_of
+        cells = table_cells(self.plan, at, frame, printed, near_chance, guess_of)
         layout, caption = arrange(table, cells), say("tables.caption", table)
-        rows = tidy(paper, cells, frames.data_notes(collected.frame))
+        rows = tidy(paper, cells, frames.data_notes(frame))
         notes = " ".join(filter(None, dict.fromkeys((caption, *rows["data_note"]))))
         title = f"{table.title} ({paper}, scale {self.plan.scale}). {notes}"
-        self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))
-        self._write_copies(text_table(table, layout, title))
-        diagrams = [self._ranks(table, *part) for part in _ranked(table, layout, cells)]
+        self._write_table(paper, key, rows, text_table(table, layout, title))
+        # all cells have mean ranks; where seeds are ranked one by one, each group of rows has too
+        groups = layout.groups if table.ranks == "seeds" else ()
+        diagrams = [self._ranks(at, "", groups[0].title if len(groups) == 1 else "", cells)]
+        for number, group in enumerate(groups if len(groups) > 1 else (), start=1):
+            of_group = [cell for row in group.rows for cell in row.cells.values()]
+            diagrams.append(self._ranks(at, f"_{number}", group.title, of_group))
         alike = items.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
         return items.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
 
-    def fact(self) -> items.FactOnPage:
-        """A table that needs no run."""
-        paper, key = self.at
-        facts, content = self.paper.facts[key], fact_table(key, self.paper, self.of_paper.printed)
+    def _fact(self, paper: str, key: str) -> items.FactOnPage:
+        facts = self.plan.papers[paper].facts[key]
+        content = fact_table(key, self.plan.papers[paper], self.printed[paper])
         title = " ".join(filter(None, [f"{facts.title} ({paper}).", facts.caption]))
-        self._write_text(f"tables/{paper}/{key}.csv", to_csv(content.frame()))
-        self._write_copies(content.texts(title))
+        self._write_table(paper, key, content.frame(), content.texts(title))
         return items.FactOnPage(key, facts, content)
 
-    def figure(self) -> items.FigureOnPage:
-        """A figure."""
-        paper, key = self.at
-        drawn = drawing(self.plan, self.at, self.of_paper.collected)
-        written, svg = self._draw(lambda: draw(drawn), key)
+    def _figure(self, paper: str, key: str) -> items.FigureOnPage:
+        drawn = drawing(self.plan, (paper, key), self.collected[paper])
+        written, svg = self._draw(lambda: draw(drawn), paper, key)
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        return items.FigureOnPage(
-            key,
-            self.paper.figures[key].title,
-            drawn.title,
-            drawn.caption,
-            drawn.substituted,
-            svg,
-            save.readout(drawn, written.figure),
-            drawn.lack,
-            written.missing_letters,
-        )
+        name, lost = self.plan.papers[paper].figures[key].title, written.missing_letters
+        told = (drawn.title, drawn.caption, drawn.substituted)
+        readout = save.readout(drawn, written.figure)
+        return items.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
 
-    def claims(self) -> tuple[Finding, ...]:
-        """All claims of a paper."""
-        paper, of_paper = self.at[0], self.of_paper
-        judged = findings(self.plan, paper, of_paper.collected, of_paper.printed)
+    def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
+        judged = findings(self.plan, paper, self.collected[paper], self.printed[paper])
         if judged:
             self._write_text(f"claims/{paper}.csv", to_csv(tidy_claims(paper, judged)))
         return tuple(judged)
 
     def _ranks(
-        self, table: Table, end: str, group: str, cells: list[TableCell]
+        self, at: tuple[str, str], end: str, group: str, cells: list[TableCell]
     ) -> items.RanksOnPage | None:
+        """A diagram of mean ranks; `end` is that of its file's name, `group` a title."""
+        table = self.plan.papers[at[0]].tables[at[1]]
         placed = ranks(table, cells)
         if placed is None:
             return None
         metric = Metric(placed.metric).label if len(table.metrics) > 1 else ""
-        key = f"ranks_{self.at[1]}{end}"
+        key = f"ranks_{at[1]}{end}"
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
             return items.RanksOnPage(key, title, placed, "")
-        written, svg = self._draw(lambda: draw_ranks(placed, title), key)
+        written, svg = self._draw(lambda: draw_ranks(placed, title), at[0], key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
-        self._write_text(f"figures/{self.at[0]}/{key}.csv", to_csv(numbers))
+        self._write_text(f"figures/{at[0]}/{key}.csv", to_csv(numbers))
         return items.RanksOnPage(key, title, placed, svg, written.missing_letters)
 
-    def _draw(self, figure: Callable[[], Figure], key: str) -> tuple[save.Written, str]:
+    def _draw(self, figure: Callable[[], Figure], paper: str, key: str) -> tuple[save.Written, str]:
         """A figure, written to files if there are copies, and its SVG for the page."""
-        copies = self.builder.copies
         with TemporaryDirectory() as apart:
-            folder = self.builder.folder / "figures" / self.at[0] if copies else Path(apart)
-            endings = DRAWN if copies else ("svg",)
+            folder = self.folder / "figures" / paper if self.copies else Path(apart)
+            endings = DRAWN if self.copies else ("svg",)
             written = save.write(figure, *(folder / f"{key}.{ending}" for ending in endings))
-            self.files += written.files if copies else ()
+            self._files += written.files if self.copies else ()
             return written, save.inline(written.files[0].read_text(encoding="utf-8"), key)
 
-    def _write_copies(self, table: TextTable) -> None:
-        paper, key = self.at
-        if self.builder.copies:
+    def _write_table(self, paper: str, key: str, rows: pd.DataFrame, table: TextTable) -> None:
+        self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))
+        if self.copies:
             self._write_text(f"tables/{paper}/{key}.tex", to_latex(table, f"{paper}-{key}"))
             self._write_text(f"tables/{paper}/{key}.md", to_markdown(table))
 
     def _write_text(self, name: str, text: str) -> None:
-        write_text(self.builder.folder / name, text)
-        self.files.append(self.builder.folder / name)
-
-
-def _ranked(
-    table: Table, layout: TableLayout, cells: list[TableCell]
-) -> Iterator[tuple[str, str, list[TableCell]]]:
-    """What has a diagram of mean ranks: the end of its file's name, a group's title, the cells.
-
-    All cells have; where seeds are ranked one by one, each group of rows has too. Where a single
-    group has runs, all that is ranked is of this group.
-    """
-    alone = table.ranks == "seeds" and len(layout.groups) == 1
-    yield "", layout.groups[0].title if alone else "", cells
-    if table.ranks == "seeds" and len(layout.groups) > 1:
-        for number, group in enumerate(layout.groups, start=1):
-            yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]
+        write_text(self.folder / name, text)
+        self._files.append(self.folder / name)
 
 
 _builder: Builder  # of a process of the pool
 
 
-def make_all(builder: Builder, todo: list[Task], workers: int) -> dict[Task, Made]:
-    """Make every part, in this process or in so many others.
+def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
+    """Make all parts of a report, in this process or in so many others; slow ones come first.
 
     Raises `FedbenchError` if the system ends one of them.
     """
+    papers = builder.plan.papers
+    todo = [Task(name, "claims", "claims") for name in papers]
+    for kind in ("figure", "table", "fact"):
+        for name, paper in papers.items():
+            todo += [Task(name, kind, key) for key in getattr(paper, f"{kind}s")]
     if workers == 1:
         return {task: builder.make(task) for task in todo}
     # Tables of facts may load torch, which takes seconds: one process does all of them.

@@ -28,10 +28,7 @@ class Side:
     results: Path
 
     def cells(self) -> pd.DataFrame:
-        """One row per measured cell: `PLACE`, its mean and deviation, and the values of its runs.
-
-        Of the tables whose papers were collected here.
-        """
+        """One row per measured cell of the papers collected here: `PLACE`, mean, std and values."""
         rows: list[tuple[Any, ...]] = []
         for name, paper in self.plan.papers.items():
             file = Results(self.results).frame(self.plan.scale, name)
@@ -52,8 +49,7 @@ class Compared:
     cells: `PLACE`; mean, std and values of each side, `mean_one` and so on; `difference`: the
     second mean minus the first, in the unit of the table; `p`: the probability of so large a
     difference between equal means, by Welch's t-test on the seeds, NaN with a single seed; `apart`:
-    whether it is beyond what the seeds explain; `same`: whether both have the same numbers, seed by
-    seed.
+    whether it is beyond what the seeds explain; `same`: whether both have the same numbers.
     """
 
     cells: pd.DataFrame

@@ -15,7 +15,7 @@ from fedbench.paper import moments
 from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import frames
-from fedbench.report.values.guessing import Guess, guess_of
+from fedbench.report.values.guessing import Guess
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
@@ -29,19 +29,16 @@ _SCORING = ("meanofall", "meanofselected")  # parts that change which model is s
 class TableLearning:
     """A table's accuracies; `best`, `guess` and `wanted` are means over the runs it is judged by.
 
-    `judged_by` is 'FedAvg' where the table has it in mild settings, else the runs that stand for
-    it; where all settings are skewed, a quarter of the gain over guessing is wanted. `methods` and
-    `seeds` are standard deviations in percentage points, pooled over settings: between the methods'
-    means, and between the seeds of a method. None without two of them.
+    `methods` and `seeds` are standard deviations in percentage points, pooled over settings.
     """
 
     name: str
-    judged_by: str
+    judged_by: str  # 'FedAvg' where the table has it in mild settings, else what stands for it
     best: float
     guess: float
-    wanted: float
-    methods: float | None
-    seeds: float | None
+    wanted: float  # where all settings are skewed, a quarter of the gain over guessing
+    methods: float | None  # between the methods' means; None without two
+    seeds: float | None  # between the seeds of a method; None without two
 
     @property
     def learns(self) -> bool:
@@ -81,16 +78,17 @@ class Learning:
 
 def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
-    tables, near, guess = [], dict[str, bool](), guess_of(results)
+    tables, near, paths = [], dict[str, bool](), Results(results)
     for name, paper in plan.papers.items():
-        frame = frames.read(Results(results).frame(plan.scale, name))
-        ends = [moments.values(frame, f"accuracy@{at}", "final") for at in ("best", "final")]
+        frame, runs = frames.read(paths.frame(plan.scale, name)), plan.of_paper(name)
+        best, final = (moments.values(frame, f"accuracy@{x}", "final") for x in ("best", "final"))
+        guess_of = frames.Collected(frame, paths.runs).guess_of
         scores = {
-            run_id: _scored(run, guessed, ends[0][run_id])
-            for run_id, run in plan.of_paper(name).items()
-            if all(run_id in end for end in ends) and (guessed := guess(run.dataset))
+            run_id: _scored(run, guess, best[run_id])
+            for run_id, run in runs.items()
+            if run_id in best and run_id in final and (guess := guess_of(run.dataset))
         }
-        near |= {run_id: ends[1][run_id] < score["limit"] for run_id, score in scores.items()}
+        near |= {run_id: final[run_id] < score["limit"] for run_id, score in scores.items()}
         for key, table in paper.tables.items():
             ids = dict.fromkeys(c.run_id for c in plan.select(name, table.grid, table.where))
             shown = [scores[run_id] for run_id in ids if run_id in scores]
@@ -101,16 +99,28 @@ def judge(plan: Plan, results: Path) -> Learning:
 
 def _scored(run: RunSpec, guess: Guess, best: float) -> dict[str, Any]:
     """What a run is judged by; its setting and method are the same for all seeds."""
+    # FedAvg: all parts but those that say which model is scored are missing, or change nothing
+    parts = [part.brief("method") for part in run.parts if part.name not in _SCORING]
+    plain = Choice(name="twosided", params={"kappa": 1}).brief("method")
     return {
         "best": best,
         "guess": guess.accuracy,
         "limit": guess.limit,
         "learned": guess.learned,
         "mild": _is_mild(run.partition),
-        "fedavg": _is_fedavg(run),
+        "fedavg": parts in ([], [plain]),
         "setting": f"{run.dataset} {run.model} {run.partition} {run.clients} {run.participation}",
         "method": run.changed(seed=0, data_seed=None).id,
     }
+
+
+def _is_mild(partition: Choice) -> bool:
+    """Whether clients' labels differ little: α or δ of at least 0.3, three classes, or IID."""
+    params = registry.find("partition", partition.name).fields | partition.params
+    skew = params.get("alpha", params.get("delta"))
+    if skew is not None:
+        return bool(skew >= _MILD)
+    return bool(params["s"] >= _MILD_CLASSES) if "s" in params else True
 
 
 def _judged(name: str, shown: pd.DataFrame) -> TableLearning:
@@ -128,19 +138,3 @@ def _judged(name: str, shown: pd.DataFrame) -> TableLearning:
     pooled = methods.groupby("setting").agg({"mean": "var", "var": "mean"}).dropna(subset="mean")
     apart = (float(100 * np.sqrt(pooled[of].mean())) for of in ("mean", "var"))
     return TableLearning(name, judged_by, *means, *(None if np.isnan(x) else x for x in apart))
-
-
-def _is_mild(partition: Choice) -> bool:
-    """Whether clients' labels differ little: α or δ of at least 0.3, three classes, or IID."""
-    params = registry.find("partition", partition.name).fields | partition.params
-    skew = params.get("alpha", params.get("delta"))
-    if skew is not None:
-        return bool(skew >= _MILD)
-    return bool(params["s"] >= _MILD_CLASSES) if "s" in params else True
-
-
-def _is_fedavg(run: RunSpec) -> bool:
-    """Whether all parts but those that say which model is scored are missing, or change nothing."""
-    parts = [part for part in run.parts if part.name not in _SCORING]
-    plain = Choice(name="twosided", params={"kappa": 1})
-    return not parts or [part.brief("method") for part in parts] == [plain.brief("method")]

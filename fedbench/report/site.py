@@ -16,12 +16,12 @@ from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Cell, Plan
-from fedbench.report.builder import Builder, Made, Task, make_all, tasks
+from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.sides import words
+from fedbench.report.pages.items import searches
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import Record, making, shards, side_by_side
-from fedbench.report.pages.searches import searches
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 
@@ -40,15 +40,19 @@ def build(
     Returns the files written; the same results give the same bytes. A table or figure that cannot
     be made is left out: once all else is written, `FedbenchError` names it and says why.
     """
-    folder, paths = out / plan.scale, store.Results(results)
+    folder = out / plan.scale
     builder = Builder(plan, results, folder, papers, copies)
-    made = make_all(builder, tasks(plan), workers)
-    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    paths = builder.results
+    made = make_all(builder, workers)
+    found: dict[str, Record] = {}
+    for run in plan.runs:
+        with suppress(FedbenchError):  # a damaged record, which `collect` refuses
+            found |= {run: record} if (record := paths.run(run).record()) else {}
     # pages are published: they do not say in which folder of this machine the data lay
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
     speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, results, papers.parent)
-    pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
+    pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
     links = {method.name: f"methods/{method.file}" for method in methods}
@@ -58,7 +62,7 @@ def build(
     texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
     runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
     texts["run.html"] = filled("run", plan=plan, runs=runs)
-    collected = {key: builder.papers[key].collected.frame for key in plan.papers}
+    collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -83,46 +87,33 @@ def _delete_others(folder: Path, texts: Collection[str]) -> None:
 
 
 def _page(
-    builder: Builder,
-    paths: store.Results,
-    key: str,
-    made: dict[Task, Made],
-    records: dict[str, Record],
-    speeds: Speeds,
+    builder: Builder, key: str, made: dict[Task, Made], records: dict[str, Record], speeds: Speeds
 ) -> PaperPage:
-    plan, of_paper = builder.plan, builder.papers[key]
+    plan, collected = builder.plan, builder.collected[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
 
     def all_of(kind: str) -> tuple[Any, ...]:
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
+    paper = plan.papers[key]
     cells = {cell.run_id: cell for cell in plan.cells if cell.paper == key}
-    ids = [*cells]
     lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
         key=key,
-        paper=plan.papers[key],
+        paper=paper,
         tables=all_of("table"),
         facts=all_of("fact"),
         figures=all_of("figure"),
         claims=next(iter(all_of("claims")), ()),
-        count=_count(cells, of_paper.collected.frame, paths),
+        count=_count(cells, collected.frame, builder.results),
         hours=_hours(plan, (key,), records, speeds),
-        making=making(records[run] for run in ids if run in records),
-        searches=tuple(searches(plan, key, of_paper.collected, lost)),
-        curves=side_by_side(plan, key, of_paper.collected.frame),
+        making=making(records[run] for run in cells if run in records),
+        searches=tuple(searches(plan, key, collected, lost)),
+        curves=side_by_side(plan, key, collected.frame),
         failed={f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
-        unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
+        unprinted=builder.printed[key].absence if all_of("table") and paper.prints else "",
         copies=builder.copies,
     )
-
-
-def _record(folder: store.RunFolder) -> Record | None:
-    """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
-    try:
-        return folder.record()
-    except FedbenchError:
-        return None
 
 
 def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:

@@ -1,7 +1,4 @@
-"""What reports say in words: the macros of `templates/*.words.j2`, filled, as plain text.
-
-Pages, CSV files and the command line say the same, so that each sentence is written once.
-"""
+"""What pages, CSV files and commands say in words: the macros of `templates/*.words.j2`, filled."""
 
 import math
 import operator
@@ -9,15 +6,16 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import jinja2
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import level_text
 from fedbench.paper.scale import quoted
-from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims.finding import LABELS, Label, spans
+from fedbench.report.claims.finding import LABELS, Evidence, Label
 from fedbench.report.claims.tests import FEWEST
 from fedbench.report.values.numbers import amount, fixed, signed
 
@@ -30,10 +28,6 @@ def say(name: str, *shown: Any) -> str:
     return " ".join(getattr(_macros(file), macro)(*shown).split())
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _ordinal(number: int) -> str:
     """'1st', '2nd', '3rd', '11th', '30th'."""
     few = number % 100 not in (11, 12, 13)
@@ -41,9 +35,22 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _by_setting(found: Iterable[Substitution]) -> list[list[Substitution]]:
-    """Substitutions that stand next to each other, those of one setting together."""
-    return [[*same] for _, same in groupby(found, key=lambda each: each.setting)]
+def _spans(
+    rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
+) -> list[dict[str, Any]]:
+    """The span of a size of some comparisons by unit; with `apart` by metric if units differ.
+
+    A unit without a name is that of its metric. Sizes that are None or not a number are left out.
+    """
+    sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
+    by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
+    groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
+    found = []
+    for group in groups.values():
+        numbers, row = [x for x, _ in group], group[0][1]
+        span = {"low": min(numbers), "middle": median(numbers), "high": max(numbers)}
+        found.append({"metric": row.metric, "unit": row.unit, **span})
+    return found
 
 
 def _confidence(error_rate: float) -> str:
@@ -54,11 +61,11 @@ def _confidence(error_rate: float) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "amount": amount,
-    "by_setting": _by_setting,
+    "by_setting": lambda found: [[*x] for _, x in groupby(found, lambda each: each.setting)],
     "confidence": _confidence,
-    "counted": _counted,
-    "detectable_spans": lambda rows: spans(rows, lambda row: row.detectable),
-    "effect_spans": lambda rows: spans(rows, lambda row: row.effect, apart=True),
+    "counted": lambda number, word: f"{number} {word}{'' if number == 1 else 's'}",
+    "detectable_spans": lambda rows: _spans(rows, lambda row: row.detectable),
+    "effect_spans": lambda rows: _spans(rows, lambda row: row.effect, apart=True),
     "fixed": fixed,
     "level": level_text,
     "ordinal": _ordinal,

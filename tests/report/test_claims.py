@@ -14,14 +14,13 @@ import yaml
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Limit, Speed, Term
+from fedbench.report.claims.comparisons import Speed, Term
 from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.expand import expand
-from fedbench.report.claims.finding import Label, Void
+from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import tidy
 from fedbench.report.claims.sides import Coords
-from fedbench.report.claims.tests import ErrorRates, Verdict, at_least, of_mean, of_spread
+from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least, of_mean, of_spread
 from fedbench.report.words import say
 from tests.project import Refuses
 from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
@@ -625,7 +624,7 @@ def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     duel = speed(*sides("accuracy"), target=50)
     found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
     assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
-    assert found.low(0.05) == pytest.approx(10 - 6.88, abs=0.01)
+    assert found.interval(0.05, 0.05).low == pytest.approx(10 - 6.88, abs=0.01)
     assert duel.limit.verdict(found, ErrorRates(0.05, 0.05)) == HOLDS
     assert duel.limit.verdict(found, ErrorRates(0.005, 0.005)) == UNDECIDED
 
@@ -679,8 +678,9 @@ def test_the_bounds_of_a_spread_by_hand() -> None:
     # and its t is −0.9 · √2 / √(1 − 0.81) = −2.92.
     found = of_spread(np.array([1.0, -1, 1, -1]), 4 * np.array([1.0, 1, -1, -1]))
     assert found.effect == pytest.approx(75)
-    assert found.low(0.05) == pytest.approx(100 * (1 - 1.0897), abs=0.01)
-    assert found.high(0.05) == pytest.approx(100 * (1 - 0.25 / 4.3588), abs=0.01)
+    bounds = found.interval(0.05, 0.05)
+    assert bounds.low == pytest.approx(100 * (1 - 1.0897), abs=0.01)
+    assert bounds.high == pytest.approx(100 * (1 - 0.25 / 4.3588), abs=0.01)
 
 
 def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 import json
 from math import sqrt
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from fedbench.report.values.guessing import Guess, declared, guess_of
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.guessing import Guess, declared
 from fedbench.spec import Choice
 from fedbench.store import Results
 
@@ -40,15 +43,15 @@ def test_a_trial_is_scored_on_the_held_out_share():
 def test_users_data_say_it_by_their_facts(tmp_path):
     own = Choice(name="file", params={"path": "my.csv"})
     assert declared(own) is None
-    assert guess_of(tmp_path)(own) is None
+    assert guess_of(tmp_path, own) is None
     from fedbench.plan.data import data_key
 
     file = Results(tmp_path).data(data_key(own))
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"train": 500, "test": 200, "largest": 190}))
-    assert guess_of(tmp_path)(own) == Guess(0.95, 200, 500)
+    assert guess_of(tmp_path, own) == Guess(0.95, 200, 500)
     file.write_text(json.dumps({"train": 500, "test": 200}))  # labels that are no classes
-    assert guess_of(tmp_path)(own) is None
+    assert guess_of(tmp_path, own) is None
 
 
 @pytest.mark.parametrize(("name", "share"), [("mnist", 0.1135), ("digitpairs", 0.01)])
@@ -58,6 +61,9 @@ def test_what_ships_with_fedbench_declares_it(name, share):
 
 
 def guess_of_nothing(name):
-    from pathlib import Path
+    return guess_of(Path("nowhere"), Choice(name=name))
 
-    return guess_of(Path("nowhere"))(Choice(name=name))
+
+def guess_of(results, dataset):
+    """By the facts in a results folder."""
+    return Collected(pd.DataFrame(), results / "runs").guess_of(dataset)

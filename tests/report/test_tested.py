@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Limit
 from fedbench.report.claims.expand import last_digit
-from fedbench.report.claims.finding import Label, Void
+from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import plots
-from fedbench.report.claims.sides import unit_of
-from fedbench.report.claims.tests import Verdict
+from fedbench.report.claims.tests import Limit, Verdict
 from fedbench.report.values.numbers import amount
 from fedbench.report.words import say
 from tests.report.claim_case import flat, judge, plan_of
@@ -55,7 +53,7 @@ def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path:
     assert told("claims.reason", found, ["settings chosen by trials near chance", "+5.00 points"])
     assert found.signs == (0, 0)  # the sign of chance is none
     assert "here-not-tested" in found.tags
-    assert plots(found.rows)[0].lines[0].look == "faint undecided"
+    assert plots(found.rows)[0]["lines"][0]["look"] == "faint undecided"
 
 
 @pytest.mark.parametrize(("score", "dataset"), [(0.16, "Digits"), (0.14, "MNIST")])
@@ -244,7 +242,7 @@ def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> No
     ],
 )
 def test_an_effect_has_its_unit(metric: str, words: str) -> None:
-    assert amount(22, unit_of({"metric": metric})) == words
+    assert amount(22, Metric(metric).unit_of_differences) == words
 
 
 @pytest.mark.parametrize("why", Void)
@@ -260,8 +258,8 @@ def test_a_picture_names_its_lines_and_ends_at_round_numbers(tmp_path: Path) -> 
         for cell, effect in zip(cells, (-24.74, 41.2), strict=True)
     ]
     (drawn,) = plots(shown)
-    assert drawn.ends == ("−25.00 points", "+45.00 points")
-    assert [line.name for line in drawn.lines] == ["MNIST", "CIFAR-10, α = 0.1, seed b…"]
-    assert drawn.left < drawn.zero < 304
+    assert drawn["ends"] == ("−25.00 points", "+45.00 points")
+    assert [line["name"] for line in drawn["lines"]] == ["MNIST", "CIFAR-10, α = 0.1, seed b…"]
+    assert drawn["left"] < drawn["zero"] < 304
     (many,) = plots([replace(row, cell=str(n)) for n in range(40)])  # no room for names
-    assert {line.name for line in many.lines} == {""}
+    assert {line["name"] for line in many["lines"]} == {""}

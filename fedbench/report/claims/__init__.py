@@ -5,8 +5,3 @@ points of a grid; `evidence` gives the numbers; `tests` puts bounds on an effect
 comparison decides it by them, and `judge` decides the claim. `finding` holds the result, `page`
 shows it, in the words of the templates.
 """
-
-from fedbench.report.claims.finding import Finding
-from fedbench.report.claims.judge import findings
-
-__all__ = ["Finding", "findings"]

@@ -15,20 +15,21 @@ Each verdict has half of the 5 % of a two-sided test, so that a single compariso
 its 95 % confidence interval leaves the limit out.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Union
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper import claims
-from fedbench.paper.claims import Equal, Greater, Side, SingleClaim, Trend, where_of
+from fedbench.paper.claims import Equal, Greater, SingleClaim, Trend, where_of
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.report.claims.comparisons import Comparison, Limit, Speed, Steadiness, Term, mean_of
-from fedbench.report.claims.sides import Coords, Scope, pairs, scope_of, unit_of, words
-from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
+from fedbench.report.claims.comparisons import Comparison, Speed, Steadiness, Term
+from fedbench.report.claims.sides import Coords, Scope, pairs, scope_of, words
+from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least
 
 Member = Coords | float  # one of a side: a point, or a threshold
 
@@ -52,9 +53,9 @@ class Node:
         for part in self.parts:
             yield from part.error_rates(share) if isinstance(part, Node) else ((part, share),)
 
-    def judge(self, of: Callable[[Comparison], Verdict]) -> Verdict:
+    def judge(self, of: Mapping[Comparison, Verdict]) -> Verdict:
         """The verdict on the node, which follows from the verdicts `of` the comparisons."""
-        verdicts = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
+        verdicts = [part.judge(of) if isinstance(part, Node) else of[part] for part in self.parts]
         return at_least(self.k, verdicts)
 
     def over(self, others: Iterator[Comparison]) -> "Node":
@@ -84,15 +85,17 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
 
     Raises `FedbenchError` where the claim compares nothing.
     """
-    # a level against itself compares nothing, and would hold whatever was measured
     scope = scope_of(place, claim, paper)
-    cells = [cell for cell in _cells(scope, claim) if any(True for _ in cell.comparisons())]
+    cells = [*(_along(scope, claim) if isinstance(claim, Trend) else _cells(scope, claim))]
     if not cells:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
     if claim.cells == "mean":
         starred = any(scope.starred(side) for _, side in claim.sides())
         cells = [_mean(place, cells, starred)]
-    tree = Node(_needed(place, claim, len(cells)), tuple(cells))
+    needed = claim.cells if isinstance(claim.cells, int) else len(cells)
+    if needed > len(cells):
+        raise FedbenchError(f"{place}.cells = {needed}, but it has only {len(cells)}")
+    tree = Node(len(cells) // 2 + 1 if claim.cells == "most" else needed, tuple(cells))
     return _denied(tree) if claim.negate else tree
 
 
@@ -109,48 +112,36 @@ def _mean(place: str, cells: list[Node], starred: bool) -> Node:
                 f"{place}.cells = mean, but {cells[0].label} compares {'; '.join(pair[0])}, and "
                 f"{cell.label} {'; '.join(pair[1])}: a mean needs the same comparisons in each"
             )
-    means = map(mean_of, zip(*compared, strict=True))
-    return replace(cells[0].over(means), label=f"mean of {len(cells)}")
-
-
-def _needed(place: str, claim: SingleClaim, cells: int) -> int:
-    if claim.cells == "most":
-        return cells // 2 + 1
-    if isinstance(claim.cells, int) and claim.cells > cells:
-        raise FedbenchError(f"{place}.cells = {claim.cells}, but it has only {cells}")
-    return claim.cells if isinstance(claim.cells, int) else cells
+    means = []
+    for same in zip(*compared, strict=True):
+        labels = list(dict.fromkeys(one.label for one in same))
+        label = labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}"
+        terms = [Term(term.weight / len(same), term.points) for one in same for term in one.terms]
+        constant = math.fsum(one.constant for one in same) / len(same)
+        means.append(Comparison(label, same[0].unit, same[0].limit, tuple(terms), constant))
+    return replace(cells[0].over(iter(means)), label=f"mean of {len(cells)}")
 
 
 def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
-    """One node per cell in which both sides have a member; a star is one level after another."""
-    if isinstance(claim, Trend):
-        yield from _along(scope, claim)
-        return
+    """One node per cell in which both sides have a member; a star is one level after another.
+
+    Each member of the first side stands against all of the second. Where the claim says 'among the
+    best n', n − 1 of the second may be ahead.
+    """
     first, second, *_ = *(side for _, side in claim.sides()), 0.0  # a slope is above zero
+    ahead = claim.place - 1 if isinstance(claim, Greater) else 0
+    one_wins = isinstance(claim, Greater) and claim.winners == "one"
     for one, other, title in pairs(scope, first, second):
         named = {*where_of(one), *where_of(other)}
         for cell, group in scope.cells(named):
-            both = _members(scope, one, other, group), _members(scope, other, one, group)
-            if all(both):
-                yield _node(claim, words(title | cell), both, named)
-
-
-def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:
-    return (side,) if isinstance(side, float) else scope.members(side, rival, points)
-
-
-def _node(
-    claim: SingleClaim, label: str, sides: tuple[tuple[Member, ...], ...], named: set[str]
-) -> Node:
-    """One cell: each member of the first side against all of the second.
-
-    Where the claim says 'among the best n', n − 1 of the second may be ahead.
-    """
-    ahead = claim.place - 1 if isinstance(claim, Greater) else 0
-    rows = [tuple(_duel(claim, (a, b), named) for b in sides[1] if b != a) for a in sides[0]]
-    nodes = [Node(max(1, len(row) - ahead), row) for row in rows if row]
-    one = isinstance(claim, Greater) and claim.winners == "one"
-    return Node(1 if one else len(nodes), tuple(nodes), label)
+            mine, theirs = (
+                (side,) if isinstance(side, float) else scope.members(side, rival, group)
+                for side, rival in ((one, other), (other, one))
+            )
+            rows = [[_duel(claim, (a, b), named) for b in theirs if b != a] for a in mine]
+            nodes = tuple(Node(max(1, len(row) - ahead), tuple(row)) for row in rows if row)
+            if nodes:
+                yield Node(1 if one_wins else len(nodes), nodes, words(title | cell))
 
 
 def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> Comparison:
@@ -159,7 +150,7 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
         level_text(x) if isinstance(x, float) else words({a: x[a] for a in x if a in named})
         for x in pair
     )
-    point = next(x for x in pair if isinstance(x, dict))
+    metric = Metric(next(str(x["metric"]) for x in pair if isinstance(x, dict)))
     sign, limit, base = 1.0, Limit(0.0), None
     match claim:
         case Equal():
@@ -169,8 +160,8 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
         case Greater():
             rounding = 0.0 if claim.margin else last_digit(claim.by)
             limit = Limit(claim.by - claim.margin, rounding=rounding)
-            low = Metric(str(point["metric"])).lower_is_better
-            sign = -1.0 if (claim.wins == "low" if claim.wins else low) else 1.0
+            lower = claim.wins == "low" if claim.wins else metric.lower_is_better
+            sign = -1.0 if lower else 1.0
     weighed = list(zip(pair, (sign, -sign), strict=True))
     terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
     if isinstance(claim, claims.Spread):
@@ -180,7 +171,8 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
     if isinstance(claim, Equal | Greater) and claim.relative and isinstance(pair[1], dict):
         base = pair[1]
     constant = sum(w * x for x, w in weighed if isinstance(x, float))
-    return Comparison(label, "%" if base else unit_of(point), limit, terms, constant, base)
+    unit = "%" if base else metric.unit_of_differences
+    return Comparison(label, unit, limit, terms, constant, base)
 
 
 def last_digit(size: float) -> float:
@@ -191,47 +183,36 @@ def last_digit(size: float) -> float:
     return float(10.0 ** min(0, int(exponent)))
 
 
-Value = tuple[Term, ...]  # what is measured at one place along a trend
-
-
 def _along(scope: Scope, claim: Trend) -> Iterator[Node]:
-    """One node per cell that has all the places along the trend."""
+    """One node per cell that has all the places; the value at each is of one side, or two's gap."""
     names = list(claim.along)
     places = [dict(zip(names, x, strict=True)) for x in zip(*claim.along.values(), strict=True)]
     named = {*names, *where_of(claim.of), *where_of(claim.minus)}
     for cell, points in scope.cells(named):
-        there = (scope.members(place, None, points) for place in places)
-        values = [_value(scope, claim, [*at_place]) for at_place in there]
-        if all(values):
-            steps = tuple(_steps(claim, places, values))
+        values = []
+        for place in places:
+            there = [*scope.members(place, None, points)]
+            value = [Term(1.0, scope.members(claim.of, None, there))]
+            if claim.minus is not None:
+                value.append(Term(-1.0, scope.members(claim.minus, claim.of, there)))
+            values.append(value)
+        if all(term.points for value in values for term in value):
+            steps = tuple(_steps(claim, [words(place) for place in places], values))
             yield Node(len(steps), steps, words(cell))
 
 
-def _value(scope: Scope, claim: Trend, points: list[Coords]) -> Value:
-    """The value at a place, or the difference of two sides where both are named; else empty."""
-    sides = [scope.members(claim.of, None, points)]
-    sides += [] if claim.minus is None else [scope.members(claim.minus, claim.of, points)]
-    return tuple(map(Term, (1.0, -1.0), sides)) if all(sides) else ()
-
-
-def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Comparison]:
+def _steps(claim: Trend, places: list[str], values: list[list[Term]]) -> Iterator[Comparison]:
     """One comparison per step, or a single one of the two ends of the fitted line."""
-    named = [words(place) for place in places]
-    unit = unit_of(values[0][0].points[0])
+    unit = Metric(str(values[0][0].points[0]["metric"])).unit_of_differences
     limit = Limit(claim.by, rounding=last_digit(claim.by))
+    last = len(values) - 1
+    steps = [(f"{places[i]} → {places[i + 1]}", {i: -1.0, i + 1: 1.0}) for i in range(last)]
     if claim.steps == "overall":
         # the rise from end to end of the least-squares line through equal steps
-        last = len(values) - 1
         from_middle = [i - last / 2 for i in range(len(values))]
         total = sum(x**2 for x in from_middle)
-        terms = _weighed(values, [last * x / total for x in from_middle])
-        return [Comparison(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
-    pairs = zip(named, named[1:], values, values[1:], strict=False)
-    return [
-        Comparison(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
-    ]
-
-
-def _weighed(values: list[Value], weights: list[float]) -> tuple[Term, ...]:
-    pairs = zip(values, weights, strict=True)
-    return tuple(Term(term.weight * w, term.points) for value, w in pairs for term in value)
+        line = {i: last * x / total for i, x in enumerate(from_middle)}
+        steps = [(f"{places[0]} … {places[-1]}, fitted line", line)]
+    for label, weights in steps:
+        terms = (Term(x.weight * w, x.points) for i, w in weights.items() for x in values[i])
+        yield Comparison(label, unit, limit, tuple(terms))

@@ -1,16 +1,12 @@
 """The result of judging a claim: its label, its verdicts, and the comparisons behind them."""
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from statistics import median
-from typing import NamedTuple
 
-from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
-from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
+from fedbench.report.claims.tests import ErrorRates, Interval, Verdict
 
 
 class Label(StrEnum):
@@ -44,68 +40,43 @@ class Void(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`.
-
-    `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
-    measured effect between the bounds that decide; `plain`:
-    its two-sided 95 % confidence interval; `p`: its two-sided p-value against the limit.
-    `error_rates`: with what probability, at most, each bound may lead to a wrong verdict.
-    `detectable`: the smallest true effect that these pairs would have shown with a probability of
-    80 %, or the smallest margin where values are said to be equal (`detects_margins`); not a number
-    where they have no spread. `marks`: the effects at which the claimed region ends. `as_claimed`:
-    whether the measured effect has the sign that is claimed; None where the claim is about a size,
-    a threshold or an equality, and where the comparison is void. `planned`: how many pairs of runs
-    the plan has. `substituted`: how the runs differ from the paper's. `void`: why the comparison
-    says nothing about methods, if so. `too_late`: whether it asks for rounds that this scale's runs
-    do not have; `kept`: whether the scale has the table. `runs`: the ids of the runs behind it,
-    `missing` those of them that are not finished; so many of them `diverged`, and so many end
-    `at_chance`.
-    """
+    """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`."""
 
     cell: str
     label: str
     metric: str
     unit: str
-    printed: float | None
+    printed: float | None  # the effect on printed numbers, None if one of them is not printed
     printed_verdict: Verdict | None
     test: str
-    error_rates: ErrorRates
-    interval: Interval
-    plain: Interval
-    p: float
-    detectable: float
-    detects_margins: bool
-    marks: tuple[float, ...]
+    error_rates: ErrorRates  # how likely, at most, each bound leads to a wrong verdict
+    interval: Interval  # the measured effect between the bounds that decide
+    plain: Interval  # its two-sided 95 % confidence interval
+    p: float  # two-sided, against the limit; not a number where values are said to be equal
+    detectable: float  # the smallest true effect shown with a power of 80 %, NaN without spread
+    detects_margins: bool  # whether that is a margin, as values are said to be equal
+    marks: tuple[float, ...]  # the effects at which the claimed region ends
     verdict: Verdict
-    as_claimed: bool | None
-    planned: int
-    substituted: Substitutions
-    void: Void | None
-    too_late: bool
-    kept: bool
-    diverged: int
-    at_chance: int
-    runs: tuple[str, ...] = field(repr=False)
-    missing: tuple[str, ...] = field(repr=False)
+    as_claimed: bool | None  # whether its sign is; None of sizes, thresholds, equalities, the void
+    planned: int  # how many pairs of runs the plan has
+    substituted: Substitutions  # how the runs differ from the paper's
+    void: Void | None  # why it says nothing about methods, if so
+    too_late: bool  # whether it asks for rounds that this scale's runs do not have
+    kept: bool  # whether the scale has the table
+    diverged: int  # how many runs behind it diverged
+    at_chance: int  # how many of them end near chance
+    runs: tuple[str, ...] = field(repr=False)  # their ids
+    missing: tuple[str, ...] = field(repr=False)  # ids of those that are not finished
 
     @property
     def of_paper(self) -> bool:
-        """Whether the runs are the paper's experiment: no substitutes, settings that were chosen.
-
-        Settings that only chance chose say nothing about a method that is tuned, and accuracies
-        near that of guessing nothing about any method.
-        """
+        """Whether the runs are the paper's experiment, and say something about its methods."""
         return not (self.substituted or self.void)
 
     @property
     def possible(self) -> bool:
         """Whether this scale plans the runs that it needs."""
         return self.planned > 0 and not self.too_late
-
-    @property
-    def testable(self) -> bool:
-        """Whether this scale plans enough runs of the paper's experiment for a test."""
-        return self.possible and self.planned >= FEWEST and self.of_paper
 
     @property
     def effect(self) -> float | None:
@@ -118,30 +89,6 @@ class Evidence:
         if not self.planned:
             return None
         return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
-
-
-class Span(NamedTuple):
-    """The smallest, the median and the largest of some numbers of one unit."""
-
-    metric: str
-    unit: str
-    low: float
-    middle: float
-    high: float
-
-
-def spans(
-    rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
-) -> list[Span]:
-    """The span of a size of some comparisons by unit; with `apart` by metric if units differ.
-
-    A unit without a name is that of its metric. Sizes that are None or not a number are left out.
-    """
-    sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
-    by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
-    groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
-    found = (([x for x, _ in group], group[0][1]) for group in groups.values())
-    return [Span(row.metric, row.unit, min(x), median(x), max(x)) for x, row in found]
 
 
 @dataclass(frozen=True)
@@ -158,22 +105,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim's verdicts.
-
-    `printed`: on the paper's printed numbers, None where it prints none; `measured`: on the runs
-    that are the paper's experiment; `could`: the verdicts that the runs of this scale may lead to,
-    whatever they give; `counts`: whether it is counted, which one of several readings of a sentence
-    is not. `members` are the claims that it joins, if any.
-    """
+    """A claim's verdicts."""
 
     key: str
     claim: Claim = field(repr=False)
-    printed: Judgement | None
-    measured: Judgement
+    printed: Judgement | None  # on the paper's printed numbers, None where it prints none
+    measured: Judgement  # on the runs that are the paper's experiment
     rows: tuple[Evidence, ...] = field(repr=False)
-    could: frozenset[Verdict]
-    counts: bool = True
-    members: tuple["Finding", ...] = ()
+    could: frozenset[Verdict]  # what the runs of this scale may lead to, whatever they give
+    counts: bool = True  # not: one of several readings of a sentence
+    members: tuple["Finding", ...] = ()  # the claims that it joins
 
     @property
     def substituted(self) -> Substitutions:
@@ -204,11 +145,7 @@ class Finding:
 
     @property
     def label(self) -> Label:
-        """What the runs say.
-
-        Not tested: no outcome of this scale's runs could show that it holds, and none showed that
-        it fails.
-        """
+        """What the runs say; not tested: none could show that it holds, nor did that it fails."""
         if self.unrun:
             return Label.NOT_TESTED
         open_ = self.measured.verdict == Verdict.UNDECIDED and Verdict.HOLDS not in self.could
@@ -238,27 +175,20 @@ class Finding:
     def tags(self) -> tuple[str, str]:
         """What it is found by, of printed numbers and of runs: 'printed-holds', 'here-undecided'.
 
-        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
-        contradict.
+        A reading of ours stands apart, and has none on printed numbers: it cannot contradict them.
         """
         printed = "none" if self.claim.reading else self.printed_mark
         return f"printed-{printed}", f"{'reading' if self.on_reading else 'here'}-{self.label.mark}"
 
     @property
     def signs(self) -> tuple[int, int]:
-        """In how many comparisons that were run the effect has the claimed sign, and of how many.
-
-        Those of sizes, thresholds and equalities have none.
-        """
+        """In how many comparisons the effect has the claimed sign, of those that claim one."""
         told = [row.as_claimed for row in self.rows if row.as_claimed is not None]
         return sum(told), len(told)
 
     @property
     def exceptions(self) -> list[Evidence]:
-        """The comparisons in failing cells that fail on printed numbers.
-
-        Where one cell is enough there is none.
-        """
+        """The comparisons that fail on printed numbers in failing cells, unless one is enough."""
         if self.printed is None or getattr(self.claim, "cells", 1) == 1:
             return []
         failing = self.printed.having(Verdict.FAILS)

@@ -15,7 +15,7 @@ from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PaperNumbers
 from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
-from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
+from fedbench.report.claims.tests import FEWEST, ErrorRates, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
 DECIDED = (Verdict.HOLDS, Verdict.FAILS)
@@ -41,33 +41,44 @@ def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
         return _finding(numbers, name, claim, ERROR_RATES)
     whole = ERROR_RATES.swapped if claim.negate else ERROR_RATES
     share = whole.each(claim.least, len(claim.claims))
-    claims = numbers.plan.asked[numbers.key].claims
-    members = ((key, claims[key]) for key in claim.claims)
-    singles = ((key, one) for key, one in members if not isinstance(one, Together))
-    return _together(name, claim, [_finding(numbers, key, one, share) for key, one in singles])
+    named = [(key, numbers.paper.claims[key]) for key in claim.claims]
+    singles = ((key, one) for key, one in named if not isinstance(one, Together))
+    members = [_finding(numbers, key, one, share) for key, one in singles]
+
+    def joined(verdicts: list[Verdict]) -> Judgement:
+        verdict = at_least(claim.least, verdicts)
+        parts = tuple(zip([x.claim.text for x in members], verdicts, strict=True))
+        return Judgement(verdict.opposite if claim.negate else verdict, parts)
+
+    on_printed = [member.printed.verdict for member in members if member.printed]
+    printed = joined(on_printed) if len(on_printed) == len(members) else None
+    measured = joined([member.measured.verdict for member in members])
+    best = ([v if v in x.could else Verdict.UNDECIDED for x in members] for v in DECIDED)
+    could = frozenset(joined(each).verdict for each in best) - {Verdict.UNDECIDED}
+    rows = tuple(row for member in members for row in member.rows)
+    return Finding(name, claim, printed, measured, rows, could, members=tuple(members))
 
 
 def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorRates) -> Finding:
-    paper = numbers.plan.asked[numbers.key]
-    tree = expand(f"{numbers.key}: claims.{name}", claim, paper)
-    both = numbers.measured_for(claim), numbers.printed_for(claim)
-    share = dict(tree.error_rates(whole))
+    tree = expand(f"{numbers.key}: claims.{name}", claim, numbers.paper)
+    both = numbers.measured(claim.table, claim.grid), numbers.printed(claim.table, claim.grid)
+    shares = dict(tree.error_rates(whole))
     rows = {
-        c: _evidence(both, cell.label, c, share[c])
+        comparison: _evidence(both, cell.label, comparison, shares[comparison])
         for cell in tree.nodes
-        for c in cell.comparisons()
+        for comparison in cell.comparisons()
     }
     known = {c: row.verdict if row.of_paper else Verdict.UNDECIDED for c, row in rows.items()}
-    judged = _judge(tree, known)
-    could = frozenset(  # the verdicts if all comparisons that can be tested had them
-        verdict
-        for verdict in DECIDED
-        for of in [{c: verdict if r.testable else Verdict.UNDECIDED for c, r in rows.items()}]
-        if _judge(tree, of).verdict == verdict
-    )
+    found, could = tree.judge(known), set[Verdict]()
+    testable = {c for c, r in rows.items() if r.possible and r.planned >= FEWEST and r.of_paper}
+    for verdict in DECIDED:  # if all comparisons that can be tested had it
+        all_have = {c: verdict if c in testable else Verdict.UNDECIDED for c in rows}
+        could |= {verdict} & {tree.judge(all_have)}
     if claim.wants:  # the numbers alone would decide what no fair test has shown
-        judged, could = replace(judged, verdict=Verdict.UNDECIDED), frozenset()
-    return Finding(name, claim, _printed(tree, rows), judged, tuple(rows.values()), could)
+        found, could = Verdict.UNDECIDED, set()
+    judged = Judgement(found, tuple((cell.label, cell.judge(known)) for cell in tree.nodes))
+    shown = tuple(rows.values())
+    return Finding(name, claim, _printed(tree, rows), judged, shown, frozenset(could))
 
 
 def _evidence(
@@ -77,10 +88,13 @@ def _evidence(
     printed = comparison.printed(on_paper)
     sides = [measured.cells(point) for point in points]
     planned, cells = min(map(len, sides)), [*chain.from_iterable(sides)]
-    runs = tuple(dict.fromkeys(each.run_id for each in cells))
+    runs, ended = dict.fromkeys(each.run_id for each in cells), measured.collected.states
     limit, estimate = comparison.limit, comparison.measured(measured)
-    of_one_run = comparison.is_of_one_run(measured.read_at)
+    rates, effect = limit.rates(share), estimate.effect
+    of_one_run = comparison.is_of_one_run(measured)
     void = Void.SAME_RUNS if of_one_run else measured.near_chance(points)
+    orders = limit.low == 0 and not comparison.constant  # says no more than which side is better
+    has_sign = orders and math.isfinite(effect) and effect != 0
     return Evidence(
         cell=cell,
         label=comparison.label,
@@ -89,36 +103,25 @@ def _evidence(
         printed=printed,
         printed_verdict=None if printed is None else DECIDED[not limit.allows(printed)],
         test=comparison.test,
-        error_rates=limit.of_each_bound(share),
+        error_rates=rates.swapped if limit.denied else rates,
         interval=limit.interval(estimate, share),
-        plain=estimate.plain,
-        p=limit.p_value(estimate),
+        plain=estimate.interval(0.025, 0.025),
+        p=math.nan if limit.is_margin else estimate.p_value(limit.low),
         detectable=limit.detectable(estimate, share),
-        detects_margins=limit.detects_margins,
-        marks=limit.marks,
+        detects_margins=limit.is_margin and not limit.denied,
+        marks=tuple(filter(math.isfinite, (limit.low, limit.high))),
         verdict=limit.verdict(estimate, share),
-        as_claimed=None if void else _as_claimed(comparison, estimate.effect),
+        as_claimed=limit.allows(effect) if has_sign and not void else None,
         planned=planned,
         substituted=merged(each.substituted for each in cells),
         void=void,
         too_late=any(map(measured.too_late, points)),
         kept=measured.kept,
-        diverged=measured.diverged(points),
+        diverged=sum(map(measured.collected.diverged, runs)),
         at_chance=measured.at_chance(points),
-        runs=runs,
-        missing=tuple(run for run in runs if not measured.collected(run)),
+        runs=tuple(runs),
+        missing=tuple(run for run in runs if run not in ended),
     )
-
-
-def _as_claimed(comparison: Comparison, effect: float) -> bool | None:
-    """Whether the effect has the claimed sign; None without an effect, or if no sign is claimed."""
-    claimed = comparison.orders and math.isfinite(effect) and effect
-    return comparison.limit.allows(effect) if claimed else None
-
-
-def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
-    parts = tuple((cell.label, cell.judge(verdicts.__getitem__)) for cell in tree.nodes)
-    return Judgement(at_least(tree.k, [verdict for _, verdict in parts]), parts)
 
 
 def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
@@ -127,31 +130,12 @@ def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
     'Every' and 'any' mean the cells with a printed number only; where a claim names a number of
     cells, those without one count as undecided.
     """
-    verdict_of = {c: row.printed_verdict for c, row in rows.items()}
-    cells = tuple(cell for cell in tree.nodes if any(verdict_of[c] for c in cell.comparisons()))
+    known = {c: row.printed_verdict or Verdict.UNDECIDED for c, row in rows.items()}
+    cells = [x for x in tree.nodes if any(rows[c].printed_verdict for c in x.comparisons())]
     if not cells:
         return None
-    judged = _judge(Node(1, cells), {c: v or Verdict.UNDECIDED for c, v in verdict_of.items()})
-    verdicts, n = [verdict for _, verdict in judged.parts], len(tree.parts)
+    verdicts, n = [cell.judge(known) for cell in cells], len(tree.parts)
+    parts = tuple(zip([cell.label for cell in cells], verdicts, strict=True))
     silent = 0 if tree.k in (1, n) else n - len(cells)
     k = len(cells) if tree.k == n else tree.k
-    return Judgement(at_least(k, verdicts + silent * [Verdict.UNDECIDED]), judged.parts)
-
-
-def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
-    """The claim that all of its members hold, or one; its comparisons are those of the members."""
-    on_printed = [member.printed.verdict for member in members if member.printed]
-    printed = _joined(members, on_printed, claim) if len(on_printed) == len(members) else None
-    rows = tuple(row for member in members for row in member.rows)
-    measured = _joined(members, [member.measured.verdict for member in members], claim)
-    best = ([v if v in x.could else Verdict.UNDECIDED for x in members] for v in DECIDED)
-    could = frozenset(_joined(members, each, claim).verdict for each in best)
-    could -= {Verdict.UNDECIDED}
-    return Finding(name, claim, printed, measured, rows, could, members=tuple(members))
-
-
-def _joined(members: list[Finding], verdicts: list[Verdict], claim: Together) -> Judgement:
-    """The verdict on claims that are joined; its parts are named by their texts."""
-    verdict = at_least(claim.least, verdicts)
-    parts = tuple(zip([x.claim.text for x in members], verdicts, strict=True))
-    return Judgement(verdict.opposite if claim.negate else verdict, parts)
+    return Judgement(at_least(k, verdicts + silent * [Verdict.UNDECIDED]), parts)

@@ -5,8 +5,7 @@ draws as SVG. No drawing library is used, since a report has thousands of these 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10, nan
+from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,14 +25,10 @@ from fedbench.report.words import say
 
 
 class Filter(NamedTuple):
-    """What claims can be filtered by: a verdict, and what it is on, in words for a count of them.
+    """What claims can be filtered by: a verdict, what it is on, and words for a count of them."""
 
-    `group` is 'printed' for the printed numbers, 'here' for the runs here, and 'reading' for those
-    runs under a reading of ours; `mark` is the verdict in one word.
-    """
-
-    group: str
-    mark: str
+    group: str  # 'printed': printed numbers, 'here': runs here, 'reading': if read as we do
+    mark: str  # the verdict in one word
     words: str
 
     @property
@@ -42,15 +37,17 @@ class Filter(NamedTuple):
         return f"{self.group}-{self.mark}"
 
 
-_FILTERS = (
-    Filter("printed", "holds", "hold"),
-    Filter("printed", "fails", "fail"),
-    Filter("printed", "undecided", "undecided"),
-    Filter("printed", "none", "no verdict"),
-    *(Filter("here", label.mark, label.value) for label in Label),
-    *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
-)
-FILTERS = {each.tag: each for each in _FILTERS}
+FILTERS = {
+    each.tag: each
+    for each in (
+        Filter("printed", "holds", "hold"),
+        Filter("printed", "fails", "fail"),
+        Filter("printed", "undecided", "undecided"),
+        Filter("printed", "none", "no verdict"),
+        *(Filter("here", label.mark, label.value) for label in Label),
+        *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
+    )
+}
 
 
 def verdicts(
@@ -64,27 +61,24 @@ def verdicts(
     for word in only:
         if word not in FILTERS:
             raise unknown("verdict", word, FILTERS)
-    found: list[dict[str, Any]] = []
+    found = []
     for key in plan.papers:
         frame = frames.read(store.Results(results).frame(plan.scale, key))
-        shown = judged(plan, key, frame, results, papers)
-        found += [_row(key, x) for x in shown if not only or {*only} & {*x.tags}]
+        for finding in judged(plan, key, frame, results, papers):
+            row = {
+                **{"paper": key, "claim": finding.key, "says": finding.claim.text},
+                **{"ours": finding.claim.ours, "counts": finding.counts},
+                "printed_verdict": finding.printed_mark,
+                "printed": say("claims.printed", finding),
+                "mark": finding.label.mark,
+                "measured": say("claims.label", finding),
+                "reason": say("claims.reason", finding),
+                "basis": say("claims.basis", finding),
+                "tags": list(finding.tags),
+                "runs": sorted({run_id for row in finding.rows for run_id in row.runs}),
+            }
+            found += [row] if not only or {*only} & {*finding.tags} else []
     return found
-
-
-def _row(paper: str, finding: Finding) -> dict[str, Any]:
-    return {
-        **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
-        **{"ours": finding.claim.ours, "counts": finding.counts},
-        "printed_verdict": finding.printed_mark,
-        "printed": say("claims.printed", finding),
-        "mark": finding.label.mark,
-        "measured": say("claims.label", finding),
-        "reason": say("claims.reason", finding),
-        "basis": say("claims.basis", finding),
-        "tags": list(finding.tags),
-        "runs": sorted({run_id for row in finding.rows for run_id in row.runs}),
-    }
 
 
 def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Path) -> list[Finding]:
@@ -94,13 +88,7 @@ def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Pat
 
 
 def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
-    """One row per comparison, with the verdicts of its claim.
-
-    `low95` to `high95` is the two-sided 95 % confidence interval, `p` the two-sided p-value. `low`
-    and `high` are the bounds that decide, `low_level` and `high_level` their confidence levels, 0
-    to 1; `hold_level` and `fail_level` are the levels that a bound needs for the comparison to hold
-    and to fail, which depend on how many comparisons the claim makes.
-    """
+    """One row per comparison, with its claim's verdicts; docs/howto/results.md has the columns."""
     rows = []
     for finding in found:
         claim = finding.claim
@@ -111,75 +99,48 @@ def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
             "measured": say("claims.label", finding),
             "reason": say("claims.reason", finding),
         }
-        rows += [told | _of_row(row) for row in finding.rows]
+        for row in finding.rows:
+            shown, plain, rates = row.interval, row.plain, row.error_rates
+            of_row = {
+                **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
+                "printed_effect": row.printed,
+                "printed_verdict": row.printed_verdict.value if row.printed_verdict else None,
+                **{"effect": shown.effect, "low95": plain.low, "high95": plain.high, "p": row.p},
+                "as_claimed": row.as_claimed,
+                **{"low": shown.low, "high": shown.high},
+                **{"low_level": shown.low_level, "high_level": shown.high_level},
+                **{"hold_level": 1 - rates.hold, "fail_level": 1 - rates.fail},
+                "smallest_detectable": row.detectable,
+                **{"pairs": shown.pairs, "planned": row.planned},
+                "verdict": say("claims.verdict", row),
+                "substituted": say("scale.substitutions", row.substituted),
+                "note": say("claims.note", row),
+                "run_ids": ";".join(row.runs),
+            }
+            rows.append(told | of_row)
     return pd.DataFrame(rows)
 
 
-def _of_row(row: Evidence) -> dict[str, object]:
-    shown, plain = row.interval, row.plain
-    return {
-        **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
-        "printed_effect": row.printed,
-        "printed_verdict": row.printed_verdict.value if row.printed_verdict else None,
-        **{"effect": shown.effect, "low95": plain.low, "high95": plain.high, "p": row.p},
-        "as_claimed": row.as_claimed,
-        **{"low": shown.low, "high": shown.high},
-        **{"low_level": shown.low_level, "high_level": shown.high_level},
-        **{"hold_level": 1 - row.error_rates.hold, "fail_level": 1 - row.error_rates.fail},
-        "smallest_detectable": row.detectable,
-        **{"pairs": shown.pairs, "planned": row.planned},
-        "verdict": say("claims.verdict", row),
-        "substituted": say("scale.substitutions", row.substituted),
-        "note": say("claims.note", row),
-        "run_ids": ";".join(row.runs),
-    }
-
-
-WIDTH = 304.0
+_WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
 _THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
 _HEAD, _LEGIBLE = 11.0, 8.5  # of the words above; the height of a line that has room for a name
 _NAMES, _LETTERS = 128.0, 26  # the width of names, and how many letters of each it holds
 
 
-@dataclass(frozen=True)
-class Line:
-    """A comparison at height `y`; None for what it does not have. `look` is its class in CSS."""
+def plots(rows: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """One picture per unit of those comparisons that have a printed or a measured effect.
 
-    y: float
-    low: float | None
-    effect: float | None
-    high: float | None
-    printed: float | None
-    look: str
-    title: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Plot:
-    """All comparisons of one unit; `zero` and `marks` are upright lines, `ends` the scale's.
-
-    `left` is where the scale begins, right of the lines' names, which many lines have no room for.
+    Each of its `lines` is a comparison at height `y`; what it does not have is None, `look` is its
+    class in CSS. `zero` and `marks` are upright lines, `ends` the scale's; `left` is where the
+    scale begins, right of the lines' names, which many lines have no room for.
     """
-
-    height: float
-    left: float
-    lines: tuple[Line, ...]
-    zero: float
-    marks: tuple[float, ...]
-    ends: tuple[str, str]
-    about: str
-
-
-def plots(rows: Sequence[Evidence]) -> list[Plot]:
-    """One picture per unit of those comparisons that have a printed or a measured effect."""
     seen = [row for row in rows if _effects(row)]
     return [_plot(alike) for alike in grouped(seen, lambda row: row.unit or row.metric).values()]
 
 
 def _effects(row: Evidence) -> list[float]:
-    return [x for x in (row.printed, row.interval.effect) if x is not None and isfinite(x)]
+    return [x for x in (row.printed, row.effect) if x is not None and isfinite(x)]
 
 
 def _bounds(row: Evidence) -> list[float]:
@@ -199,42 +160,37 @@ def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
     return floor(low / step) * step, ceil(high / step) * step
 
 
-def _place(ends: tuple[float, float], left: float, x: float) -> float:
-    """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
-    share = (min(max(x, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
-    return round(left + share * (WIDTH - _MARGIN - left), 1)
-
-
-def _plot(rows: Sequence[Evidence]) -> Plot:
-    ends, n = _ends(rows), len(rows)
+def _plot(rows: Sequence[Evidence]) -> dict[str, Any]:
+    (low, high), n = _ends(rows), len(rows)
     step = min(_THICKEST, max(_THINNEST, _ROOM / n))
-    names = _names(rows) if step >= _LEGIBLE else [""] * n
+    names = [""] * n
+    if step >= _LEGIBLE:  # by what the comparisons differ: their cells, their sides, or both
+        several = len({row.cell for row in rows}) > 1, len({row.label for row in rows}) > 1
+        told = [(row.cell * several[0], row.label * several[1]) for row in rows]
+        whole = [": ".join(filter(None, each)) for each in told]
+        names = [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in whole]
     left = _NAMES if any(names) else _MARGIN
-    lines = tuple(
-        _line(row, name, ends, left, round(_HEAD + step * (i + 0.5) + 2, 1))
-        for i, (row, name) in enumerate(zip(rows, names, strict=True))
-    )
-    marks = dict.fromkeys(_place(ends, left, x) for row in rows for x in row.marks if x)
-    low, high = (amount(x, rows[0].unit) for x in ends)
-    about = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {low} to {high}"
+
+    def place(x: float) -> float:
+        """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
+        share = (min(max(x, low), high) - low) / (high - low)
+        return round(left + share * (_WIDTH - _MARGIN - left), 1)
+
+    lines = []
+    for i, (row, name) in enumerate(zip(rows, names, strict=True)):
+        y = round(_HEAD + step * (i + 0.5) + 2, 1)
+        said = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
+        title = ": ".join(filter(None, (row.cell, row.label, said)))
+        look = row.verdict.value if row.of_paper else "faint undecided"
+        low_at, high_at = _bounds(row) or (None, None)
+        at = {"low": low_at, "high": high_at, "effect": row.effect, "printed": row.printed}
+        placed = {k: None if x is None or not isfinite(x) else place(x) for k, x in at.items()}
+        lines.append({"y": y, "look": look, "title": title, "name": name, **placed})
+    marks = dict.fromkeys(place(x) for row in rows for x in row.marks if x)
+    ends = (amount(low, rows[0].unit), amount(high, rows[0].unit))
+    what = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}"
     height = round(_HEAD + step * n + 4 + _FOOT, 1)
-    return Plot(height, left, lines, _place(ends, left, 0.0), tuple(marks), (low, high), about)
-
-
-def _names(rows: Sequence[Evidence]) -> list[str]:
-    """By what the comparisons differ: their cells, their sides, or both; cut where it is long."""
-    several = [len({row.cell for row in rows}) > 1, len({row.label for row in rows}) > 1]
-    told = [(row.cell * several[0], row.label * several[1]) for row in rows]
-    names = [": ".join(filter(None, each)) for each in told]
-    return [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in names]
-
-
-def _line(row: Evidence, name: str, ends: tuple[float, float], left: float, y: float) -> Line:
-    found = (*(_bounds(row) or (nan, nan)), row.interval.effect, row.printed)
-    low, high, at, printed = (
-        None if x is None or not isfinite(x) else _place(ends, left, x) for x in found
-    )
-    told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
-    title = ": ".join(filter(None, (row.cell, row.label, told)))
-    look = row.verdict.value if row.of_paper else "faint undecided"
-    return Line(y, low, at, high, printed, look, title, name)
+    return {
+        **{"height": height, "left": left, "lines": lines, "zero": place(0.0), "marks": [*marks]},
+        **{"ends": ends, "about": f"{what}, from {ends[0]} to {ends[1]}"},
+    }

@@ -20,24 +20,17 @@ Points = tuple[Coords, ...]
 
 @dataclass(frozen=True)
 class Scope:
-    """The points that a claim compares, each with its metric, without axes that count as repeats.
-
-    `axes` are all levels of the grid; `controls` are levels of the method axis that are never meant
-    by 'others'; `usual` is the moment at which a metric is read unless it names its own.
-    """
+    """The points that a claim compares, each with its metric, without axes counted as repeats."""
 
     place: str
     grid: str
     points: Points
-    axes: dict[str, tuple[Level, ...]]
-    controls: frozenset[Level]
-    usual: At
+    axes: dict[str, tuple[Level, ...]]  # all levels of the grid
+    controls: frozenset[Level]  # levels of the method axis that are never meant by 'others'
+    usual: At  # the moment at which a metric is read unless it names its own
 
     def cells(self, named: set[str]) -> Iterator[tuple[Coords, list[Coords]]]:
-        """The points grouped into cells: those of a cell differ in the named axes alone.
-
-        Each cell comes as the levels that its points share, and the points.
-        """
+        """By cell what its points share, and the points, which differ in the named axes alone."""
         for group in grouped(self.points, lambda point: str(_rest(point, named))).values():
             yield _rest(group[0], named), group
 
@@ -115,19 +108,13 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
 
 
 def words(coords: Coords) -> str:
-    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
-    return ", ".join(_level(axis, level) for axis, level in coords.items())
-
-
-def _level(axis: str, level: Level) -> str:
-    """A level in words; the moment 'final' is not said."""
-    if axis != "metric":
-        return str(level) if axis == "method" else point_name(axis, level)
-    asked = reading(str(level))
-    name = asked.metric if asked.at == "final" else str(level)
-    return Metric(name).label.replace("/", ": ")
-
-
-def unit_of(point: Coords) -> str:
-    """The unit of a difference of values at that point; empty where it has no name."""
-    return Metric(str(point["metric"])).unit_of_differences
+    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'; 'final' is not said."""
+    told = []
+    for axis, level in coords.items():
+        if axis == "metric":
+            asked = reading(str(level))
+            name = asked.metric if asked.at == "final" else str(level)
+            told.append(Metric(name).label.replace("/", ": "))
+        else:
+            told.append(str(level) if axis == "method" else point_name(axis, level))
+    return ", ".join(told)

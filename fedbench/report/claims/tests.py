@@ -73,17 +73,13 @@ class ErrorRates:
 
 @dataclass(frozen=True)
 class Interval:
-    """An effect between its two one-sided bounds (not a number where there are none).
-
-    `low_level`, `high_level`: the confidence level of each bound, 0 to 1; not a number where the
-    pairs have no spread.
-    """
+    """An effect between its two one-sided bounds (not a number where there are none)."""
 
     effect: float
     low: float
     high: float
     pairs: int
-    low_level: float = math.nan
+    low_level: float = math.nan  # the confidence, 0 to 1; not a number where pairs have no spread
     high_level: float = math.nan
 
     @property
@@ -99,47 +95,27 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of differences between the runs of pairs, with bounds at mean ± t · error.
-
-    `error`: its standard error; 0 where nothing varies, not a number below three pairs and where a
-    value is not finite.
-    """
+    """The mean of differences between the runs of pairs, with bounds at mean ± t · error."""
 
     effect: float
     pairs: int
-    error: float
+    error: float  # standard; 0 if nothing varies, NaN below three pairs and if a value is infinite
+    freedom: int  # degrees of freedom of Student's t
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of Student's t."""
-        return self.pairs - 1
-
-    def moved(self, start: float, t: float) -> float:
+    def _moved(self, start: float, t: float) -> float:
         """The effect that lies `t` standard errors above the effect `start`."""
         return start + t * self.error
 
-    def distance(self, limit: float) -> float:
+    def _distance(self, limit: float) -> float:
         """How many standard errors the effect lies above `limit`."""
         return (self.effect - limit) / self.error
 
-    def above(self, limit: float) -> float:
-        """The p-value, one-sided, of an effect above `limit`; not a number without a test."""
+    def p_value(self, limit: float) -> float:
+        """The two-sided p-value of a difference from `limit`; not a number without a test."""
         if not self.error > 0:
             return math.nan
-        return float(special.stdtr(self.freedom, -self.distance(limit)))
-
-    @property
-    def plain(self) -> Interval:
-        """The two-sided 95 % confidence interval."""
-        return self.interval(0.025, 0.025)
-
-    def low(self, risk: float) -> float:
-        """The lower bound: the true effect is below it with a probability of `risk`."""
-        return self.moved(self.effect, -_t(risk, self.freedom))
-
-    def high(self, risk: float) -> float:
-        """The upper bound: the true effect is above it with a probability of `risk`."""
-        return self.moved(self.effect, _t(risk, self.freedom))
+        p = float(special.stdtr(self.freedom, -self._distance(limit)))
+        return 2 * min(p, 1 - p)
 
     def reach(self, limit: float, risk: float, side: int, power: float = POWER) -> float:
         """The smallest true effect that this number of pairs would show to be beyond a limit.
@@ -150,14 +126,17 @@ class Estimate:
         """
         if not self.error > 0:
             return math.nan
-        return self.moved(limit, side * _noncentral(risk, self.freedom, power))
+        t = special.nctdtrinc(self.freedom, 1 - power, _t(risk, self.freedom))
+        return self._moved(limit, side * float(t))
 
     def interval(self, low: float, high: float) -> Interval:
-        """The interval whose lower and upper bound have these risks."""
+        """The interval whose bounds have these risks that the true effect lies beyond them."""
         if not self.error >= 0:
             return Interval(self.effect, math.nan, math.nan, self.pairs)
         levels = (1 - low, 1 - high) if self.error else (math.nan, math.nan)
-        return Interval(self.effect, self.low(low), self.high(high), self.pairs, *levels)
+        below = self._moved(self.effect, -_t(low, self.freedom))
+        above = self._moved(self.effect, _t(high, self.freedom))
+        return Interval(self.effect, below, above, self.pairs, *levels)
 
 
 class Gain(Estimate):
@@ -168,29 +147,86 @@ class Gain(Estimate):
     significantly correlated.
     """
 
-    @property
     @override
-    def freedom(self) -> int:
-        return self.pairs - 2
-
-    @override
-    def moved(self, start: float, t: float) -> float:
+    def _moved(self, start: float, t: float) -> float:
         return 100 * (1 - (1 - start / 100) * math.exp(-math.asinh(t * self.error)))
 
     @override
-    def distance(self, limit: float) -> float:
+    def _distance(self, limit: float) -> float:
         return math.sinh(math.log((1 - limit / 100) / (1 - self.effect / 100))) / self.error
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The effects above `low`; or, where values are said to be equal, those from `low` to `high`.
+
+    A comparison holds if its bounds lie inside, and fails if they lie outside. To be between two
+    ends, both tests must say so, so that each may use the whole error rate; to fail, one is enough,
+    so that each has half of it.
+    """
+
+    low: float  # if it is 0 a tie is no lead
+    high: float = math.inf
+    rounding: float = 0.0  # how far printed effects may fall short: a unit of the text's last digit
+    denied: bool = False  # whether a comparison holds outside, and fails inside
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether it says that values are equal, but for a margin."""
+        return math.isfinite(self.high)
+
+    def rates(self, whole: ErrorRates) -> ErrorRates:
+        """Those of each bound for the effect to lie inside and outside, `denied` or not."""
+        rates = whole.swapped if self.denied else whole
+        return ErrorRates(rates.hold, rates.fail / 2) if self.is_margin else rates
+
+    def verdict(self, estimate: Estimate, whole: ErrorRates) -> Verdict:
+        """The verdict on an effect; undecided without bounds, or if the limit lies between them."""
+        rates = self.rates(whole)
+        inner = estimate.interval(rates.hold, rates.hold)
+        outer = estimate.interval(rates.fail, rates.fail)
+        found = Verdict.UNDECIDED
+        if self.low < inner.low and inner.high < self.high:
+            found = Verdict.HOLDS
+        elif outer.high < self.low or outer.low > self.high:
+            found = Verdict.FAILS
+        return found.opposite if self.denied else found
+
+    def interval(self, estimate: Estimate, whole: ErrorRates) -> Interval:
+        """The effect with the two bounds that decide."""
+        rates = self.rates(whole)
+        if not self.is_margin:
+            return estimate.interval(rates.hold, rates.fail)
+        outside = abs(estimate.effect) > self.high  # it may fail, but it cannot hold
+        each = rates.fail if outside else rates.hold
+        return estimate.interval(each, each)
+
+    def detectable(self, estimate: Estimate, whole: ErrorRates) -> float:
+        """The smallest true effect, or margin between equal values, shown with a power of 80 %."""
+        rates = self.rates(whole)
+        if self.is_margin and not self.denied:  # each of the two tests misses it in 10 %
+            return estimate.reach(0.0, rates.hold, 1, (1 + POWER) / 2)
+        if self.is_margin:
+            return estimate.reach(self.high, rates.fail, 1)
+        side, rate = (-1, rates.fail) if self.denied else (1, rates.hold)
+        return estimate.reach(self.low, rate, side)
+
+    def allows(self, number: float) -> bool:
+        """Whether an effect without bounds, such as a printed one, is as claimed."""
+        if self.is_margin:
+            return (abs(number) <= self.high * (1 + 1e-9)) is not self.denied
+        least = self.low - self.rounding
+        same = math.isclose(number, least, rel_tol=1e-9, abs_tol=1e-9)
+        return (self.low != 0 if same else number > least) is not self.denied
 
 
 def of_mean(x: Values) -> Estimate:
     """The mean of the differences `x`, one per pair."""
-    n = len(x)
-    mean = float(np.mean(x)) if n else math.nan
-    if n < FEWEST or not np.isfinite(x).all():
-        return Estimate(mean, n, math.nan)
-    if np.ptp(x) <= _ROUNDING * np.abs(x).max():
-        return Estimate(mean, n, 0.0)
-    return Estimate(mean, n, float(np.std(x, ddof=1)) / math.sqrt(n))
+    n, error = len(x), math.nan
+    if n >= FEWEST and np.isfinite(x).all():
+        constant = np.ptp(x) <= _ROUNDING * np.abs(x).max()
+        error = 0.0 if constant else float(np.std(x, ddof=1)) / math.sqrt(n)
+    return Estimate(float(np.mean(x)) if n else math.nan, n, error, n - 1)
 
 
 def of_spread(first: Values, second: Values) -> Gain:
@@ -202,19 +238,14 @@ def of_spread(first: Values, second: Values) -> Gain:
     n = len(first)
     one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
     gain = 0.0 if one == other == 0 else 100 * (1 - one / other) if other else -math.inf
-    if n < FEWEST or not (one > 0 and other > 0) or math.isinf(one + other):
-        return Gain(gain, n, math.nan)
-    left = 1 - float(np.corrcoef(first, second)[0, 1]) ** 2
-    return Gain(gain, n, math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan)
+    error = math.nan
+    if n >= FEWEST and one > 0 and other > 0 and math.isfinite(one + other):
+        left = 1 - float(np.corrcoef(first, second)[0, 1]) ** 2
+        error = math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan
+    return Gain(gain, n, error, n - 2)
 
 
 @cache
 def _t(risk: float, freedom: int) -> float:
     """The value that Student's t exceeds with a probability of `risk`."""
     return -float(special.stdtrit(freedom, risk))  # scipy.stats takes a second to import
-
-
-@cache
-def _noncentral(risk: float, freedom: int, power: float) -> float:
-    """The noncentrality at which t exceeds its critical value with that power."""
-    return float(special.nctdtrinc(freedom, 1 - power, _t(risk, freedom)))

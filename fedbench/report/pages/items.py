@@ -1,4 +1,4 @@
-"""The tables and figures of a paper as its page shows them."""
+"""The tables, figures and searches of a paper as its page shows them."""
 
 import re
 from collections import Counter
@@ -12,13 +12,17 @@ from fedbench.base.grouping import grouped
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
+from fedbench.plan.plan import Plan
+from fedbench.plan.search import Winner, scored, words
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.tables.ranks import MANY, Ranks
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.numbers import point_name
 from fedbench.sampling.sampler import cohort_size
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import RunSpec
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
 EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is measured
@@ -27,11 +31,7 @@ _SYMBOLS = ("δ", "α")  # of how alike the clients' data are
 
 @dataclass(frozen=True)
 class RanksOnPage:
-    """A diagram of mean ranks.
-
-    `svg` is empty where the critical difference is too large for a diagram to say anything;
-    `missing_letters` are boxes in its PNG and PDF.
-    """
+    """A diagram of mean ranks; `svg` is empty where the critical difference leaves none to tell."""
 
     key: str
     title: str
@@ -119,7 +119,7 @@ class TableOnPage:
     @property
     def settings(self) -> int:
         """In how many settings."""
-        return len({_setting(cell) for cell in self.cells})
+        return len({(cell.place.dataset, cell.place.setting) for cell in self.cells})
 
     @property
     def wins(self) -> tuple[list[tuple[str, int]], int]:
@@ -130,7 +130,7 @@ class TableOnPage:
         """
         first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
         best = []
-        for cells in grouped(first, _setting).values():
+        for cells in grouped(first, lambda cell: cell.contest).values():
             seeds = [len({run.seed for run in cell.measured_runs}) for cell in cells]
             if 1 not in seeds and not any(cell.substituted for cell in cells):
                 best.append([cell.place.method for cell in cells if cell.best])
@@ -138,43 +138,31 @@ class TableOnPage:
         return alone.most_common(), sum(map(bool, best))
 
 
-def _setting(cell: TableCell) -> tuple[str, str]:
-    return cell.place.dataset, cell.place.setting
-
-
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
     """The settings that all of the runs share, by name, and their number of seeds.
 
-    dataset, model, clients, cohort and how many of these `local` steps or epochs, batch (0: all
-    data of a client), rounds. Empty if they share none.
+    dataset and model, named as in papers ('CIFAR10' of cifar10), clients, cohort (`about` its size
+    where each client is drawn by itself) and how many of these `local` steps or epochs, batch (0:
+    all data of a client), rounds. Empty if they share none.
     """
-    specs = list(runs)
-    told = [_told(spec) for spec in specs]
+    told, seeds = list[dict[str, Any]](), set()
+    for run in runs:
+        seeds.add(run.seed)
+        unit, number = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
+        size, about = cohort_size(run.clients, run.participation), run.sampler.name == "bernoulli"
+        settings = {
+            "dataset": registry.find("dataset", run.dataset.name).attribute,
+            "model": registry.find("model", run.model.name).attribute,
+            "clients": run.clients,
+            "cohort": {"size": size, "about": about},
+            "local": {"unit": unit, "number": number, "most": run.work.name != "constant"},
+            "batch": run.batch or 0,
+            "rounds": run.rounds,
+        }
+        told.append(settings)
     first = told[0] if told else {}
     shared = {name: x for name, x in first.items() if all(other[name] == x for other in told)}
-    return shared | {"seeds": len({spec.seed for spec in specs})} if shared else {}
-
-
-def _told(run: RunSpec) -> dict[str, Any]:
-    """What is told of a run; where each client is drawn by itself a cohort is `about` its size."""
-    local = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
-    return {
-        "dataset": _class("dataset", run.dataset),
-        "model": _class("model", run.model),
-        "clients": run.clients,
-        "cohort": {
-            "size": cohort_size(run.clients, run.participation),
-            "about": run.sampler.name == "bernoulli",
-        },
-        "local": {"unit": local[0], "number": local[1], "most": run.work.name != "constant"},
-        "batch": run.batch or 0,
-        "rounds": run.rounds,
-    }
-
-
-def _class(kind: str, chosen: Choice) -> str:
-    """The name of the class, written as in papers: 'LeNet5' of lenet5, 'CIFAR10' of cifar10."""
-    return registry.find(kind, chosen.name).attribute
+    return shared | {"seeds": len(seeds)} if shared else {}
 
 
 @dataclass(frozen=True)
@@ -188,26 +176,73 @@ class FactOnPage:
 
 @dataclass(frozen=True)
 class FigureOnPage:
-    """A figure, drawn as an SVG for the page.
-
-    `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
-    says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
-    `lack` says why nothing is drawn, if so; `missing_letters` are boxes in its PNG and PDF, as no
-    installed font has them.
-    """
+    """A figure, drawn as an SVG for the page."""
 
     key: str
-    name: str
-    title: str
+    name: str  # in the paper
+    title: str  # its name with the levels that it shows
     caption: str
-    substituted: Substitutions
+    substituted: Substitutions  # how its runs differ from the paper's
     svg: str = field(repr=False)
-    readout: list[dict[str, Any]] = field(repr=False)
-    lack: str = ""
-    missing_letters: str = ""
+    readout: list[dict[str, Any]] = field(repr=False)  # what the page's script tells of curves
+    lack: str = ""  # why nothing is drawn, if so
+    missing_letters: str = ""  # boxes in its PNG and PDF, as no installed font has them
 
     @property
     def box(self) -> tuple[float, float]:
         """Width and height of the SVG in inches."""
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
         return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class SearchOnPage:
+    """One search: the settings of the paper it serves, each point's score, and the best."""
+
+    served: tuple[str, ...]  # these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'
+    methods: frozenset[str]  # those among them
+    rule: str
+    tried: tuple[tuple[str, str], ...]  # (point, score) in the grid's order
+    lost: frozenset[str]  # points of which a trial diverged
+    chosen: str
+    near_chance: bool  # whether even the best point scored next to nothing
+    at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
+
+
+def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
+    """The paper's searches that have chosen, in the plan's order; `lost` are diverged runs' ids."""
+    searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
+    cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
+    theirs, shown = plan.papers[paper].paper_grids, []
+    for search, served in cells.items():
+        run = served[0].run
+        if found := collected.winner(search, run):
+            names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
+            points = [_pairs(trial) for trial in found["trials"]]
+            scores = [_score(trial["score"], run) for trial in found["trials"]]
+            # the runs of trials stand by seed, and by point of the grid
+            gone = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in lost]
+            page = SearchOnPage(
+                served=tuple(dict.fromkeys(names)),
+                methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
+                rule=words(run),
+                tried=tuple(zip(points, scores, strict=True)),
+                lost=frozenset(points[n % len(points)] for n in gone),
+                chosen=_pairs(found["chosen"]),
+                near_chance=collected.near_chance(search, run),
+                at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
+            )
+            shown.append(page)
+    return shown
+
+
+def _score(score: float | None, run: RunSpec) -> str:
+    """A score as it is shown: accuracies in percent, a dash where a target was not reached."""
+    if score is None or run.tune is None:
+        return "–"
+    metric = Metric(scored(run.tune))
+    return f"{100 * score:.1f}" if metric.is_score and not metric.target else f"{score:g}"
+
+
+def _pairs(point: Winner) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items() if name != "score")

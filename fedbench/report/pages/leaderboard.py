@@ -24,19 +24,14 @@ class Leader:
 
 @dataclass(frozen=True)
 class Board:
-    """How many methods a table compares, and who leads.
-
-    `best` is the method with the largest mean lead over FedAvg over all parts, and `size` that
-    lead; `ahead` is how many methods are significantly ahead, None where that is not tested. Of
-    runs with stand-ins, as they test nothing, and without FedAvg `best` is empty.
-    """
+    """How many methods a table compares, and who leads."""
 
     item: TableOnPage
     methods: int
     leaders: tuple[Leader, ...]
-    best: str = ""
-    size: float = 0.0
-    ahead: int | None = None
+    best: str = ""  # with the largest mean lead over FedAvg, if it is there and no run a stand-in
+    size: float = 0.0  # of that lead over all parts
+    ahead: int | None = None  # how many methods are significantly, None where that is not tested
     base: str = BASE
 
     @property
@@ -56,7 +51,7 @@ def board(item: TableOnPage) -> Board | None:
     if len(measured) < 2:
         return None
     leaders = tuple(_leaders(item))
-    found = None if item.substituted else table_leads(item)
+    found = None if item.substituted else _leads(item)
     if found is None:
         return Board(item, len(measured), leaders)
     best = str(found.mean.index[0])
@@ -84,7 +79,7 @@ def _leaders(item: TableOnPage) -> Iterator[Leader]:
         yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
 
 
-def table_leads(item: TableOnPage) -> Leads | None:
+def _leads(item: TableOnPage) -> Leads | None:
     """Every method's lead over FedAvg by the first metric, over all settings and seeds."""
     metric = item.table.metrics[0]
     sign = -1 if Metric(metric).lower_is_better else 1

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
@@ -12,13 +12,11 @@ from fedbench.base.checks import checked
 from fedbench.base.grouping import grouped
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
-from fedbench.report.pages.items import FigureOnPage, TableOnPage
+from fedbench.report.pages.items import FigureOnPage, SearchOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
-from fedbench.report.pages.searches import SearchOnPage
-from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
+from fedbench.report.tables.cells import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
@@ -27,31 +25,8 @@ _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 
 @dataclass(frozen=True)
-class PartOnPage:
-    """A part of a method: its docstring, and its parameters with their values, or how chosen."""
-
-    name: str
-    doc: str
-    parameters: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A method's number in a setting of a table, and its rank there among so many."""
-
-    table: TableOnPage = field(repr=False)
-    setting: str
-    cell: TableCell
-    rank: float
-    among: int
-
-
-@dataclass(frozen=True)
 class AddedCost:
-    """What parts cost beyond FedAvg in a federation of usual size, by the fields of `Cost`.
-
-    `model` is how many numbers a model has.
-    """
+    """What parts cost beyond FedAvg, by the fields of `Cost`, with a model of so many numbers."""
 
     fields: Counter[str]
     model: int
@@ -59,19 +34,15 @@ class AddedCost:
 
 @dataclass(frozen=True)
 class Use:
-    """A method in one paper: its parts, settings and cost there, and where it is shown.
-
-    `searches` chose settings of its runs; `cost` is None for a method without parts, which costs
-    nothing beyond FedAvg.
-    """
+    """A method in one paper: its parts, settings and cost there, and where it is shown."""
 
     page: PaperPage = field(repr=False)
-    parts: tuple[PartOnPage, ...]
+    parts: tuple[dict[str, Any], ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
-    standings: tuple[Standing, ...]
-    cost: AddedCost | None
-    searches: tuple[SearchOnPage, ...] = ()
+    standings: tuple[dict[str, Any], ...] = field(repr=False)
+    cost: AddedCost | None  # None without parts: nothing beyond FedAvg
+    searches: tuple[SearchOnPage, ...] = ()  # that chose settings of its runs
 
     @property
     def note(self) -> str:
@@ -106,8 +77,19 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
         ranks, shown = _standings(page), _shown(plan, page)
         having = [c for c in plan.cells if c.paper == page.key and "method" in c.coords]
         for level, cells in grouped(having, lambda cell: cell.coords["method"]).items():
-            runs = [cell.run for cell in cells]
-            uses.setdefault(str(level), []).append(_use(page, level, runs, shown, ranks))
+            name, runs = str(level), [cell.run for cell in cells]
+            settings = level_settings(page.paper.levels, "method", level)
+            parts = [checked(Choice, part) for part in settings.get("parts", ())]
+            use = Use(
+                page,
+                tuple(_part(part, runs) for part in parts),
+                {key: value for key, value in settings.items() if key != "parts"},
+                tuple(shown.get(name, ())),
+                tuple(ranks.get(name, ())),
+                cost_of(parts),
+                tuple(search for search in page.searches if name in search.methods),
+            )
+            uses.setdefault(name, []).append(use)
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
     return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
@@ -123,92 +105,63 @@ def _files(names: Iterable[str]) -> dict[str, str]:
     return files
 
 
-def _use(
-    page: PaperPage,
-    level: Level,
-    runs: list[RunSpec],
-    shown: dict[str, list[TableOnPage | FigureOnPage]],
-    ranks: dict[str, list[Standing]],
-) -> Use:
-    settings = level_settings(page.paper.levels, "method", level)
-    parts = [checked(Choice, part) for part in settings.get("parts", ())]
-    return Use(
-        page,
-        tuple(_part(part, runs) for part in parts),
-        {key: value for key, value in settings.items() if key != "parts"},
-        tuple(shown.get(str(level), ())),
-        tuple(ranks.get(str(level), ())),
-        cost_of(parts),
-        tuple(search for search in page.searches if str(level) in search.methods),
-    )
-
-
-def cost_of(parts: Iterable[Choice]) -> AddedCost | None:
+def cost_of(parts: Sequence[Choice]) -> AddedCost | None:
     """What these parts cost; imports torch, unless there are none."""
-    choices = tuple(parts)
-    if not choices:
+    if not parts:
         return None
     from fedbench.core.part import USUAL
 
-    built = [registry.build("method", part.name, part.params) for part in choices]
+    built = [registry.build("method", part.name, part.params) for part in parts]
     return AddedCost(added_cost(built, USUAL), USUAL.d)
 
 
-def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
+def _part(choice: Choice, runs: list[RunSpec]) -> dict[str, Any]:
+    """A part's name, docstring and parameters: their values, or that searches chose them."""
     entry = registry.find("method", choice.name)
-    values = entry.fields | choice.params
-    told = {key: _value(f"{choice.name}.{key}", value, runs) for key, value in values.items()}
-    return PartOnPage(choice.name, entry.doc, told)
-
-
-def _value(name: str, value: Any, runs: list[RunSpec]) -> Any:
-    """A parameter's value, and whether searches chose it in all or some of the runs instead."""
-    searched = sum(run.tune is not None and name in run.tune.grid for run in runs)
-    if not searched:
-        return value
-    return "chosen by searches" if searched == len(runs) else f"{value}, or chosen by a search"
+    told = entry.fields | choice.params
+    for key, value in told.items():
+        name = f"{choice.name}.{key}"
+        searched = sum(run.tune is not None and name in run.tune.grid for run in runs)
+        if searched:
+            every = searched == len(runs)
+            told[key] = "chosen by searches" if every else f"{value}, or chosen by a search"
+    return {"name": choice.name, "doc": entry.doc, "parameters": told}
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
     for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
-        tables, figures = page.paper.tables, page.paper.figures
-        drawn = (tables if isinstance(item, TableOnPage) else figures)[item.key]
+        drawn = item.table if isinstance(item, TableOnPage) else page.paper.figures[item.key]
         cells = plan.select(page.key, drawn.grid, drawn.where)
         for name in dict.fromkeys(str(x.coords["method"]) for x in cells if "method" in x.coords):
             shown.setdefault(name, []).append(item)
     return shown
 
 
-def _standings(page: PaperPage) -> dict[str, list[Standing]]:
-    """By method, its rank in every setting that was measured; the same runs count once."""
-    standings: dict[str, list[Standing]] = {}
+def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
+    """By method, its cell and rank in every setting of a table; the same runs count once.
+
+    Ranked are settings in which two methods or more were measured with the seeds that are planned
+    for most methods, one learned, and no method's own settings were chosen by chance alone.
+    """
+    standings: dict[str, list[dict[str, Any]]] = {}
     seen: set[frozenset[str]] = set()
     for table in page.tables:
-        for cells in _settings(table):
+        metric = table.table.metrics[0]
+        ranked = table.cells if Metric(metric).is_ranked else []
+        named = [cell for cell in ranked if cell.place.metric == metric and cell.place.method]
+        measured = [cell for cell in with_same_seeds(named) if cell.measured]
+        sound = learned(measured)
+        for contest, cells in grouped(measured, lambda cell: cell.contest).items():
             runs = frozenset(run.id for cell in cells for run in cell.measured_runs)
-            if runs not in seen:
-                seen.add(runs)
-                scores = [comparable(cell, table.table) for cell in cells]
-                for cell, score in zip(cells, scores, strict=True):
-                    better, equal = sum(x > score for x in scores), scores.count(score)
-                    names = tuple(x for x in cell.coords if x not in ("method", "metric"))
-                    setting, rank = label_of(cell, names), better + (equal + 1) / 2
-                    at = Standing(table, setting, cell, rank, len(cells))
-                    standings.setdefault(cell.place.method, []).append(at)
+            if len(cells) < 2 or contest not in sound or runs in seen:
+                continue
+            seen.add(runs)
+            scores = [comparable(cell, table.table) for cell in cells]
+            for cell, score in zip(cells, scores, strict=True):
+                better, equal = sum(x > score for x in scores), scores.count(score)
+                names = tuple(x for x in cell.coords if x not in ("method", "metric"))
+                at = {"table": table, "setting": label_of(cell, names), "cell": cell}
+                at |= {"rank": better + (equal + 1) / 2, "among": len(cells)}
+                standings.setdefault(cell.place.method, []).append(at)
     return standings
-
-
-def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
-    """The cells of each setting in which two methods or more were measured and one learned.
-
-    They have the seeds that are planned for most methods of the setting. Settings in which only
-    chance chose a method's own are left out.
-    """
-    metric = table.table.metrics[0]
-    if not Metric(metric).is_ranked:
-        return
-    named = [cell for cell in table.cells if cell.place.metric == metric and cell.place.method]
-    measured = [cell for cell in with_same_seeds(named) if cell.measured]
-    contests, sound = grouped(measured, lambda cell: cell.contest), learned(measured)
-    yield from (x for key, x in contests.items() if len(x) > 1 and key in sound)

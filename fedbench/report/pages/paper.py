@@ -12,9 +12,14 @@ from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import FactOnPage, FigureOnPage, RanksOnPage, TableOnPage
+from fedbench.report.pages.items import (
+    FactOnPage,
+    FigureOnPage,
+    RanksOnPage,
+    SearchOnPage,
+    TableOnPage,
+)
 from fedbench.report.pages.runs import Making
-from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import thinned
 from fedbench.spec.compositions import compositions
 
@@ -32,16 +37,12 @@ class Diverged(NamedTuple):
 
 @dataclass(frozen=True)
 class RunCount:
-    """How many runs a paper has, and which of them are missing or diverged, by id.
-
-    `missing` says why, where the run failed;
-    `substitutes` is what the runs themselves say was used in place of a part of their data.
-    """
+    """How many runs a paper has, and which of them are missing or diverged, by id."""
 
     planned: int
-    missing: dict[str, str]
+    missing: dict[str, str]  # why, where the run failed
     diverged: dict[str, Diverged]
-    substitutes: tuple[str, ...]
+    substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
 
     @property
     def finished(self) -> int:
@@ -51,10 +52,7 @@ class RunCount:
 
 @dataclass(frozen=True)
 class Hours:
-    """Hours of one core or GPU: that finished runs took, and that the others are expected to take.
-
-    The trials of searches are among them.
-    """
+    """Hours of one core or GPU, searches included: of finished runs, and expected of the others."""
 
     spent: float
     left: float
@@ -62,12 +60,7 @@ class Hours:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """All that a paper's page shows.
-
-    `curves` is what its script can draw side by side; `failed` says why a table or figure could
-    not be made; `unprinted` is a sentence where the paper's printed numbers are missing; `copies`:
-    whether figures and tables are also files of their own, beside CSV.
-    """
+    """All that a paper's page shows."""
 
     key: str
     paper: Paper = field(repr=False)
@@ -79,10 +72,10 @@ class PaperPage:
     hours: Hours
     making: Making | None
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
-    curves: dict[str, Any] = field(default_factory=dict, repr=False)
-    failed: dict[str, str] = field(default_factory=dict)
-    unprinted: str = ""
-    copies: bool = True
+    curves: dict[str, Any] = field(default_factory=dict, repr=False)  # to draw side by side
+    failed: dict[str, str] = field(default_factory=dict)  # why a table or figure was not made
+    unprinted: str = ""  # a sentence where the paper's printed numbers are missing
+    copies: bool = True  # whether figures and tables are also files of their own, beside CSV
 
     @property
     def substituted(self) -> bool:
@@ -189,8 +182,7 @@ class PaperPage:
     def signs(self) -> tuple[int, int]:
         """Of the comparisons without a verdict, those with the claimed sign, and their number.
 
-        Left out are claims on readings of ours, and those of which we say that the runs are no
-        fair test.
+        Left out are claims on readings of ours, and those of which the runs are no fair test.
         """
         fair = [x for x in self.counted if not (x.claim.reading or x.claim.wants)]
         open_ = [x.signs for x in fair if x.label in (Label.UNDECIDED, Label.NOT_TESTED)]

@@ -1,9 +1,6 @@
-"""What pages tell of runs: how those of a paper were made, and the data of the page `run.html`.
+"""What pages tell of runs: how they were made, their curves side by side, the data of `run.html`.
 
-And which runs of a paper its page can draw side by side, and which it draws first.
-
-A page that is opened from a disk may load scripts but no other files, so that its data are a few
-scripts.
+A page that is opened from a disk may load scripts but no other files: its data are a few scripts.
 """
 
 import json
@@ -34,15 +31,11 @@ Shards = dict[str, str]  # the last letter of the runs' ids → the text of a sc
 
 @dataclass(frozen=True)
 class Making:
-    """Where runs come from, as their records say.
-
-    `seconds` are those of local training, server and evaluation; `days` the first and the last on
-    which a run ended, or none. Devices, versions and data each have the number of their runs.
-    """
+    """Where runs come from, as their records say."""
 
     runs: int
-    seconds: float
-    days: tuple[str, ...]
+    seconds: float  # of local training, server and evaluation
+    days: tuple[str, ...]  # the first and the last on which a run ended, or none
     devices: Counts
     versions: Counts
     data: Counts
@@ -54,107 +47,89 @@ def making(records: Iterable[Record]) -> Making | None:
     if not everything:
         return None
     days = sorted(str(record["ended"])[:10] for record in everything if "ended" in record)
+    devices, versions, data = [], [], []
+    for record in everything:
+        # 'cpu, AMD EPYC, x86_64 AVX512'
+        devices.append([record.get(x, "") for x in ("device", "processor", "machine")])
+        versions.append([f"{key} {text}" for key, text in record.get("versions", {}).items()])
+        # 'digitpairs, source: substitute: pairs of scikit-learn 1.9.1 load_digits'
+        of = record.get("data", {})
+        facts = [f"{key}: {text}" for key, text in of.items() if key not in _SUMS]
+        data.append([of.get("name", ""), *facts])
     return Making(
         runs=len(everything),
         seconds=sum(sum(record.get("seconds", {}).values()) for record in everything),
         days=tuple(dict.fromkeys((days[0], days[-1]))) if days else (),
-        devices=_counted(_device(record) for record in everything),
-        versions=_counted(_joined(record.get("versions", {}), " ") for record in everything),
-        data=_counted(_origin(record.get("data", {})) for record in everything),
+        devices=_counted(devices),
+        versions=_counted(versions),
+        data=_counted(data),
     )
 
 
-def _counted(texts: Iterable[str]) -> Counts:
-    counts = Counter(text for text in texts if text)
+def _counted(told: list[list[str]]) -> Counts:
+    counts = Counter(", ".join(filter(None, words)) for words in told if any(words))
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _device(record: Record) -> str:
-    """'cpu, AMD EPYC, x86_64 AVX512'."""
-    return ", ".join(filter(None, (record.get(x, "") for x in ("device", "processor", "machine"))))
-
-
-def _origin(data: dict[str, str]) -> str:
-    """'digitpairs, source: substitute: pairs of scikit-learn 1.9.1 load_digits'."""
-    facts = {key: text for key, text in data.items() if key not in _SUMS}
-    return ", ".join(filter(None, (data.get("name", ""), _joined(facts, ": "))))
-
-
-def _joined(facts: dict[str, str], between: str) -> str:
-    return ", ".join(f"{key}{between}{text}" for key, text in facts.items())
 
 
 def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:
     """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
     cells_of = grouped(plan.cells, lambda cell: cell.run_id)
     told: dict[str, dict[str, Any]] = {}
-    shared: dict[str, int] = {}
+    shared: dict[str, int] = {}  # by facts that runs have in common, as JSON, their number
+
+    def number(facts: dict[str, Any]) -> int:
+        return shared.setdefault(json.dumps(facts, ensure_ascii=False), len(shared))
+
     for frame in frames.values():
         for run, ended, drawn in _histories(frame[~frame["run_id"].isin(told)]):
-            made = _of_record(records.get(run, {}), shared)
-            papers = list(dict.fromkeys(cell.paper for cell in cells_of.get(run, ())))
-            told[run] = {**ended, **made, "papers": papers, **drawn}
-    letters = sorted({run[-1] for run in told})
-    return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
-
-
-def _number(facts: Any, shared: dict[str, int]) -> int:
-    """The number of these facts among those that runs have in common, which are kept as JSON."""
-    return shared.setdefault(json.dumps(facts, ensure_ascii=False), len(shared))
+            record = records.get(run, {})
+            made = {key: record[key] for key in ("device", "processor") if key in record}
+            settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
+            told[run] = {
+                **ended,
+                "seconds": round(sum(record.get("seconds", {}).values()), 1),
+                "ended": record.get("ended", ""),
+                "settings": settings,
+                **({"chosen": chosen} if chosen else {}),
+                "made": number(made | record.get("versions", {})),
+                "data": number(record.get("data", {})),
+                "sha256": record.get("files", {}).get("rounds.parquet", ""),
+                "papers": list(dict.fromkeys(cell.paper for cell in cells_of.get(run, ()))),
+                **drawn,
+            }
+    texts = {}
+    for letter, named in grouped(told, lambda run: run[-1]).items():
+        used = {told[run][key] for run in named for key in ("made", "data")}
+        facts = {str(n): json.loads(text) for text, n in shared.items() if n in used}
+        content = {"facts": facts, "runs": {run: told[run] for run in named}}
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        texts[letter] = f"showRuns({text});\n"
+    return dict(sorted(texts.items()))
 
 
 def _histories(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Of each run its id, how it ended, and what is drawn of it; scores come first.
 
-    Columns are taken as arrays: a frame per run would take most of the time of a report.
+    Settings are not drawn, as they have no declared meaning. Columns are taken as arrays: a frame
+    per run would take most of the time of a report.
     """
-    numbers = frame.select_dtypes(["number", "bool"])
-    scores = {name: Metric(name).is_score for name in map(str, numbers) if _is_curve(name)}
-    columns = {
-        name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
-        for name in sorted(scores, key=lambda name: not scores[name])
-    }
+    columns: list[tuple[str, np.ndarray[Any, Any]]] = []
+    numbers = [Metric(str(name)) for name in frame.select_dtypes(["number", "bool"])]
+    for metric in sorted(numbers, key=lambda metric: not metric.is_score):
+        base = metric.name.removeprefix("val_").partition("[")[0]
+        apart = metric.name in _PLAIN or metric.name.endswith("seconds")
+        if not apart and meaning(base) is not None:
+            label, factor = (" (%)", 100.0) if metric.is_score else ("", 1.0)
+            columns.append((metric.label + label, frame[metric.name].to_numpy(float) * factor))
     status, rounds = frame["status"].tolist(), frame["round"].tolist()
     for run, places in frame.groupby("run_id", sort=True).indices.items():
         rows = np.asarray(places)
         shown = rows[thinned(len(rows), _POINTS)]
-        parts = {name: column[shown] for name, column in columns.items()}
-        finite = {name: part for name, part in parts.items() if np.isfinite(part).any()}
-        curves = {_label(name): [short(x) for x in part.tolist()] for name, part in finite.items()}
+        parts = [(label, column[shown]) for label, column in columns]
+        finite = {label: part for label, part in parts if np.isfinite(part).any()}
+        curves = {label: [short(x) for x in part.tolist()] for label, part in finite.items()}
         drawn = {"points": len(rows), "x": [int(rounds[row]) for row in shown], "curves": curves}
         yield str(run), {"status": str(status[rows[-1]]), "rounds": int(rounds[rows[-1]])}, drawn
-
-
-def _of_record(record: Record, shared: dict[str, int]) -> dict[str, Any]:
-    facts = {key: record[key] for key in ("device", "processor") if key in record}
-    settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
-    return {
-        "seconds": round(sum(record.get("seconds", {}).values()), 1),
-        "ended": record.get("ended", ""),
-        "settings": settings,
-        **({"chosen": chosen} if chosen else {}),
-        "made": _number(facts | record.get("versions", {}), shared),
-        "data": _number(record.get("data", {}), shared),
-        "sha256": record.get("files", {}).get("rounds.parquet", ""),
-    }
-
-
-def _is_curve(name: str) -> bool:
-    """Whether a column of the history is drawn; settings have no declared meaning."""
-    base = name.removeprefix("val_").partition("[")[0]
-    return name not in _PLAIN and not name.endswith("seconds") and meaning(base) is not None
-
-
-def _label(name: str) -> str:
-    metric = Metric(name)
-    return f"{metric.label} (%)" if metric.is_score else metric.label
-
-
-def _script(runs: dict[str, dict[str, Any]], shared: dict[str, int]) -> str:
-    used = {run[key] for run in runs.values() for key in ("made", "data")}
-    facts = {str(n): json.loads(text) for text, n in shared.items() if n in used}
-    content = {"facts": facts, "runs": runs}
-    return f"showRuns({json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"
 
 
 _BASE, _BEST = "FedAvg", 4  # drawn first, and how many others beside it
@@ -165,17 +140,20 @@ Chosen = dict[str, dict[str, list[str]]]  # setting → method → ids of its ru
 def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
     """What the page's script is given: the `runs` that are there, and the methods `drawn` first.
 
-    frame: the collected histories. Drawn first are FedAvg, methods of one's own, and those with
-    the highest last accuracy in the first setting. Empty if the paper compares no methods or no run
-    is there.
+    frame: the collected histories. Settings are named 'CIFAR-10, α = 0.6', where grids differ with
+    the grid. Drawn first are FedAvg, methods of one's own, and those with the highest last accuracy
+    in the first setting. Empty if the paper compares no methods or no run is there.
     """
     last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
+    having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
     found: Chosen = {}
-    for setting, cells in _settings(plan, paper).items():
-        for cell in cells:
-            if cell.run_id in last.index:
-                of_method = found.setdefault(setting, {}).setdefault(_method(cell), [])
-                of_method += [cell.run_id] * (cell.run_id not in of_method)
+    for setting, cells in grouped(having, _setting).items():
+        runs = {cell.run_id for cell in cells}
+        one_run_each = len({(cell.coords["method"], cell.seed) for cell in cells}) == len(runs)
+        for cell in (cell for cell in cells if cell.run_id in last.index):
+            key = setting if one_run_each else f"{setting} ({cell.grid})"
+            of_method = found.setdefault(key, {}).setdefault(str(cell.coords["method"]), [])
+            of_method += [cell.run_id] * (cell.run_id not in of_method)
     if not found:
         return {}
     methods, score = next(iter(found.values())), "accuracy" if "accuracy" in last else "round"
@@ -185,22 +163,6 @@ def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
     return {"runs": found, "drawn": drawn}
 
 
-def _settings(plan: Plan, paper: str) -> dict[str, list[Cell]]:
-    """The cells with a method by setting: 'CIFAR-10, α = 0.6'; where grids differ, with theirs."""
-    having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
-    found: dict[str, list[Cell]] = {}
-    for setting, cells in grouped(having, _setting).items():
-        one_run_each = len({(_method(x), x.seed) for x in cells}) == len({x.run_id for x in cells})
-        for cell in cells:
-            key = setting if one_run_each else f"{setting} ({cell.grid})"
-            found.setdefault(key, []).append(cell)
-    return found
-
-
 def _setting(cell: Cell) -> str:
     levels = [point_name(*at) for at in cell.coords.items() if at[0] != "method"]
     return ", ".join(levels) or "all runs"
-
-
-def _method(cell: Cell) -> str:
-    return str(cell.coords["method"])

@@ -11,10 +11,11 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper.moments import with_derived
+from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, select, trial_runs
-from fedbench.report.values.guessing import GuessOf, guess_of, near_chance
-from fedbench.spec import RunSpec
+from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
+from fedbench.report.values.guessing import Guess, declared
+from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
 
@@ -37,32 +38,26 @@ _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 def read(path: Path) -> pd.DataFrame:
     """The collected frame; an empty one without a file or runs, so that every run is missing.
 
-    Raises `FedbenchError` on a damaged file.
+    Raises `FedbenchError` unless the file has each round of a run once, in columns of numbers.
     """
     frame = read_frame(path) if exists(path) else pd.DataFrame()
     if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    _refuse_damaged(path, frame)
-    return prepared(frame)
-
-
-def prepared(frame: pd.DataFrame) -> pd.DataFrame:
-    """What was collected, by rounds, with the columns that follow from others."""
-    return with_derived(frame.sort_values("round", kind="stable"))
-
-
-def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
-    """Raise `FedbenchError` unless each run has each round once, in columns of numbers."""
-    absent = [name for name in _COLUMNS if name not in frame]
-    if absent:
+    if absent := [name for name in _COLUMNS if name not in frame]:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    for name in ("round", "accuracy") if len(frame) else ():
+    for name in ("round", "accuracy"):
         if name in frame and not pd.api.types.is_numeric_dtype(frame[name]):
             raise FedbenchError(f"{path}: column '{name}' has no numbers; collect the runs again")
     repeated = frame[frame.duplicated(["run_id", "round"])]
     if len(repeated):
         run, at = repeated.iloc[0][["run_id", "round"]]
         raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
+    return prepared(frame)
+
+
+def prepared(frame: pd.DataFrame) -> pd.DataFrame:
+    """What was collected, by rounds, with the columns that follow from others."""
+    return with_derived(frame.sort_values("round", kind="stable"))
 
 
 def states(frame: pd.DataFrame) -> dict[str, RunState]:
@@ -73,10 +68,7 @@ def states(frame: pd.DataFrame) -> dict[str, RunState]:
 
 
 def data_notes(frame: pd.DataFrame) -> dict[str, str]:
-    """By run whose data differ from the published ones, or in part were made up: in what.
-
-    'Deviation in cifar10: 98 of the 60,000 images are JPEG copies.'
-    """
+    """By run whose data differ from the published ones: 'Deviation in cifar10: 98 of the …'."""
     if "substitutes" not in frame:
         return {}
     rows = frame.dropna(subset=["substitutes"]).drop_duplicates("run_id")
@@ -85,10 +77,7 @@ def data_notes(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
-    """By run that has a search: what the search chose, and how.
-
-    'lr=0.03, the best of 4 by the last accuracy on the test set'.
-    """
+    """By run that has a search what it chose: 'lr=0.03, the best of 4 by the last accuracy …'."""
     if not {"tuned", "search"} <= set(frame):
         return {}
     rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
@@ -127,17 +116,23 @@ class Collected:
         """Whether a run is finished, and diverged."""
         return run in self.states and self.states[run].status is Status.diverged
 
-    @cached_property
-    def guess_of(self) -> GuessOf:
-        """What guessing gives on a data set."""
-        return guess_of(self.runs.parent)
+    def guess_of(self, dataset: Choice) -> Guess | None:
+        """What guessing gives on a data set, by the facts beside the runs, else as it is declared.
+
+        None where neither says so: where labels are no classes, or of a user's data set whose facts
+        were written before they counted classes.
+        """
+        file = Results(self.runs.parent).data(data_key(dataset))
+        facts = read_json(file) if exists(file) else {}
+        if facts.get("largest"):
+            return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
+        return declared(dataset)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.
 
         Empty if the folder has no such file, as that of a run that diverged early. Raises
-        `FedbenchError` if the folder holds another run, or the table is not the one that the run
-        wrote.
+        `FedbenchError` if the folder is another run's, or the table not the one that it wrote.
         """
         if name == "holdings":
             return holdings(self.table(run, "clients"))
@@ -163,13 +158,27 @@ class Collected:
             self._winners[search] = found if whole else {}
         return self._winners[search]
 
+    def near_chance(self, search: str, run: RunSpec, trained: bool = False) -> bool:
+        """Whether what the search of a run chose scored next to nothing in its trials.
+
+        That is the best score, unless a trial with a better one diverged. A run that was `trained`
+        with a choice of which nothing is left may be one of these, and counts as one.
+        """
+        found, guess = self.winner(search, run), self.guess_of(run.dataset)
+        if guess is None or (run.tune and not is_accuracy(run.tune)):
+            return False
+        if not found:
+            return trained
+        if run.tune and run.tune.on == "held-out":
+            guess = guess.held_out(run.tune.share)
+        chosen = found["chosen"].items()
+        scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
+        return bool(scores) and (scores[0] or 0.0) < guess.limit
+
     def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
         searched = (cell for cell in plan.cells if cell.run_id in plan.searches)
         served = {cell.run_id: cell.run for cell in searched if cell.paper == paper}
-        found = {run_id: self.winner(plan.searches[run_id], run) for run_id, run in served.items()}
-        return frozenset(
-            run_id
-            for run_id, run in served.items()
-            if near_chance(found[run_id], run, self.guess_of, run_id in self.states)
-        )
+        search = plan.searches
+        low = (x for x, run in served.items() if self.near_chance(search[x], run, x in self.states))
+        return frozenset(low)

@@ -1,4 +1,4 @@
-"""What guessing gives on a data set, and which accuracies and searches are near it.
+"""What guessing gives on a data set, and which accuracies are near it.
 
 The best constant guess names the largest class of the test set. An accuracy is near it unless it
 is higher by two standard errors of that guess on so many samples, and by enough to matter: by five
@@ -12,15 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
-from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, read_json
-from fedbench.plan.data import data_key
-from fedbench.plan.search import Winner, is_accuracy
-from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results
+from fedbench.spec import Choice
 
 _POINTS = 0.05  # a difference that matters, as an accuracy
 _ERRORS = 2  # standard errors
@@ -59,23 +54,6 @@ class Guess:
 GuessOf = Callable[[Choice], Guess | None]
 
 
-def guess_of(results: Path) -> GuessOf:
-    """What guessing gives on a data set, by the facts in a results folder, else as it is declared.
-
-    None where neither says so: where labels are no classes, or of a user's data set whose facts
-    were written before they counted classes.
-    """
-
-    def guess(dataset: Choice) -> Guess | None:
-        file = Results(results).data(data_key(dataset))
-        facts = read_json(file) if exists(file) else {}
-        if facts.get("largest"):
-            return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
-        return declared(dataset)
-
-    return guess
-
-
 def declared(dataset: Choice) -> Guess | None:
     """What guessing gives on a data set that says so without being loaded."""
     return _declared(dataset.name, json.dumps(dataset.params))
@@ -91,21 +69,3 @@ def _declared(name: str, params: str) -> Guess | None:
     if not (largest and samples):
         return None
     return Guess(largest / samples[1], samples[1], samples[0])
-
-
-def near_chance(found: Winner, run: RunSpec, guess_of: GuessOf, trained: bool = False) -> bool:
-    """Whether what the search chose scored next to nothing in its trials.
-
-    That is the best score, unless a trial with a better one diverged. A run that was `trained` with
-    a choice of which nothing is left may be one of these, and counts as one.
-    """
-    guess = guess_of(run.dataset)
-    if run.tune and not is_accuracy(run.tune):
-        return False
-    if guess and run.tune and run.tune.on == "held-out":
-        guess = guess.held_out(run.tune.share)
-    if guess is None or not found:
-        return trained and guess is not None
-    chosen = found["chosen"].items()
-    scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
-    return bool(scores) and (scores[0] or 0.0) < guess.limit

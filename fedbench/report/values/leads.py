@@ -23,20 +23,14 @@ Values = npt.NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """The mean lead of each method over the base, the best first.
-
-    `half`: half the width of its 95 % confidence interval (Student's t), for itself alone; `p`: its
-    p-value, adjusted for all methods that are tested, not a number where it is not. `blocks` is how
-    many pairs there are of each method, such as seeds; `left_out` are the methods that lack one,
-    `collapsed` those with a run that diverged or is near chance, which are not tested.
-    """
+    """The mean lead of each method over the base, the best first."""
 
     mean: "pd.Series[float]"
-    half: "pd.Series[float]"
-    p: "pd.Series[float]"
-    blocks: int
-    left_out: tuple[str, ...]
-    collapsed: tuple[str, ...]
+    half: "pd.Series[float]"  # of the width of its own 95 % confidence interval (Student's t)
+    p: "pd.Series[float]"  # adjusted for all methods that are tested; NaN where it is not
+    blocks: int  # how many pairs there are of each method, such as seeds
+    left_out: tuple[str, ...]  # methods that lack one
+    collapsed: tuple[str, ...]  # not tested: those with a run that diverged or is near chance
 
     @property
     def usual(self) -> float:
@@ -82,7 +76,7 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     p = pd.Series(np.nan, full.columns)
     enough = settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1]
     if family and base not in collapsed and enough:
-        found = adjusted(ahead[family].to_numpy(dtype=float), settings)
+        found = _adjusted(ahead[family].to_numpy(dtype=float), settings)
         p = pd.Series(found, family).reindex(full.columns)
     mean = ahead.mean().sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
@@ -91,14 +85,11 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
 
 
 def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
-    """Whether more than half of the methods (columns) have a value, by row.
-
-    A row that one method alone has, such as a further seed, must not leave all others out.
-    """
+    """By row, whether most methods (columns) have a value: a seed of one alone must not count."""
     return values.notna().mean(axis=1) > 0.5
 
 
-def adjusted(ahead: Values, settings: Values) -> Values:
+def _adjusted(ahead: Values, settings: Values) -> Values:
     """The p-value of each column of differences (pairs × methods), adjusted for all of them.
 
     `settings` (pairs × settings) is 1 where a pair is of that setting.

@@ -3,29 +3,16 @@
 import math
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level
-from fedbench.paper.notation import level_text as level_text
+from fedbench.paper.notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_SYMBOLS = {
-    "alpha": "α",
-    "beta": "β",
-    "delta": "δ",
-    "gamma": "γ",
-    "lam": "λ",
-    "mu": "μ",
-    "tau": "τ",
-}
-
+_GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
 _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
 def fixed(value: float | None, digits: int) -> str:
-    """A number with this many decimals; a dash for None, words for NaN and infinity.
-
-    Infinite is what a run would have needed for a target that it never reached.
-    """
+    """A number with so many decimals; a dash for None, words for NaN and a target never reached."""
     if value is None:
         return "–"
     if math.isinf(value):
@@ -81,7 +68,7 @@ def power(value: float) -> str:
 
 def axis_name(axis: str) -> str:
     """An axis as a heading: 'alpha' is α."""
-    return _SYMBOLS.get(axis, axis)
+    return _GREEK.get(axis, axis)
 
 
 def axis_title(axis: str) -> str:

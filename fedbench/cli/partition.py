@@ -57,7 +57,14 @@ def partition(
     chosen = [read_value(rule) for rule in rules]
     splits = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
     if out:
-        _draw(splits, out, first)
+        from fedbench.report.figures.save import write
+        from fedbench.report.kinds.bars import draw_partitions
+
+        panels = [(each.title, each.counts) for each in splits]
+        drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
+        if drawn.missing_letters and out.suffix != ".svg":
+            lost = f"boxes for {drawn.missing_letters}: no font installed has them"
+            typer.echo(f"{out}: {lost}", err=True)
     if as_json:
         print_json([each.facts() for each in splits])
         return
@@ -65,17 +72,6 @@ def partition(
     lines = dict.fromkeys(line for each in words.values() for line in each)
     texts = [{"": x} | {title: each.get(x, "0") for title, each in words.items()} for x in lines]
     console.print(table_of(texts))
-
-
-def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
-    from fedbench.report.figures.save import write
-    from fedbench.report.kinds.bubbles import draw_partitions
-
-    panels = [(each.title, each.counts) for each in splits]
-    drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
-    if drawn.missing_letters and out.suffix != ".svg":
-        lost = f"boxes for {drawn.missing_letters}: no font installed has them"
-        typer.echo(f"{out}: {lost}", err=True)
 
 
 @dataclass(frozen=True)
@@ -109,20 +105,15 @@ class Preview:
         parts = [str(spec.dataset), f"{spec.clients} clients", f"seed {spec.partition_seed}"]
         return ", ".join(parts + [f"{spec.validation:.0%} held out"] * bool(self.held_out))
 
-    @property
-    def unused(self) -> int:
-        """Samples neither held out nor given to a client."""
-        return self.samples - self.held_out - self.held
-
-    @property
-    def shared(self) -> int:
-        """How many more samples clients hold together than there are: 0 unless they overlap."""
-        return int(self.counts.sum()) - self.held
-
     def facts(self) -> dict[str, Any]:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
         from fedbench.data import skew
 
+        # held twice and more: 0 unless clients overlap
+        unused, shared = (
+            self.samples - self.held_out - self.held,
+            int(self.counts.sum()) - self.held,
+        )
         sizes = _range(skew.client_sizes(self.counts))
         effective = float(skew.effective_classes(self.counts).mean())
         return {
@@ -130,8 +121,8 @@ class Preview:
             "seed": self.spec.partition_seed,
             "samples": self.samples,
             "held_out": self.held_out,
-            "unused": self.unused,
-            "shared": self.shared,
+            "unused": unused,
+            "shared": shared,
             "sizes": sizes | {"spread": skew.size_spread(self.counts)},
             "classes": _range(skew.classes_held(self.counts)) | {"effective": effective},
             "skew": {
@@ -145,12 +136,13 @@ class Preview:
     def words(self) -> dict[str, str]:
         """The same numbers in words, for a column of a table."""
         facts = self.facts()
-        skew, divided = facts["skew"], self.samples - self.held_out
+        skew, unused, shared = facts["skew"], facts["unused"], facts["shared"]
+        divided = self.samples - self.held_out
         return {
             "training samples": f"{self.samples:,}",
             "held out": f"{self.held_out:,} ({self.held_out / self.samples:.1%})",
-            "unused": f"{self.unused:,} ({self.unused / divided:.1%})",
-            **({"held again by others": f"{self.shared:,}"} if self.shared else {}),
+            "unused": f"{unused:,} ({unused / divided:.1%})",
+            **({"held again by others": f"{shared:,}"} if shared else {}),
             "samples per client": _spelled(facts["sizes"]),
             "their spread, std / mean": f"{facts['sizes']['spread']:.2f}",
             "classes per client": _spelled(facts["classes"]),

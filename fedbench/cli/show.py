@@ -1,7 +1,7 @@
 """The command `show`: a run in the terminal, with its settings and its curve, or several curves."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,7 @@ _RUNS = (
     "drawn together. Or a paper, and which of its runs: methods, settings and seeds, as in "
     "`arena FedCM FedAvg delta=0.1 s0`."
 )
+_COLUMN = "What is plotted. Default: the accuracy, or else the loss."
 _WIDTH, _HEIGHT = 50, 12  # letters of the plot; a tick at every tenth
 _MANY = 5  # runs that are named where a part of an id fits several
 _CURVES = 8  # that one plot has room for
@@ -34,9 +35,7 @@ _GREEK = {"δ": "delta", "α": "alpha", "λ": "lam"}
 @app.command(rich_help_panel=Panel.runs)
 def show(
     runs: Annotated[list[str], typer.Argument(help=_RUNS)],
-    column: Annotated[
-        str, typer.Option(help="What is plotted. Default: the accuracy, or else the loss.")
-    ] = "",
+    column: Annotated[str, typer.Option(help=_COLUMN)] = "",
     scale: options.Scale = "demo",
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
@@ -70,7 +69,7 @@ def _of_paper(
     wanted = _wanted(paper, asked, cells)
     found: dict[str, dict[str, RunFolder]] = {}
     for cell in cells:
-        folder, levels = Results(results).run(cell.run_id), _levels(cell)
+        folder, levels = Results(results).run(cell.run_id), cell.coords | {"seed": f"s{cell.seed}"}
         if folder.has_record() and all(
             names & {*map(_plain, _names(axis, levels[axis]))}
             for axis, names in wanted.items()
@@ -94,7 +93,8 @@ def _of_paper(
 
 def _wanted(paper: str, asked: list[str], cells: "Sequence[Cell]") -> dict[str, set[str]]:
     """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
-    every = [(axis, _names(axis, x)) for c in cells for axis, x in _levels(c).items()]
+    levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
+    every = [(axis, _names(axis, x)) for each in levels for axis, x in each.items()]
     axis_of = {_plain(name): axis for axis, names in every for name in names}
     wanted: dict[str, set[str]] = {}
     for word in asked:
@@ -103,10 +103,6 @@ def _wanted(paper: str, asked: list[str], cells: "Sequence[Cell]") -> dict[str, 
             raise unknown(f"method, setting or seed of {paper}", word, known)
         wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
     return wanted
-
-
-def _levels(cell: "Cell") -> "dict[str, Level]":
-    return cell.coords | {"seed": f"s{cell.seed}"}
 
 
 def _names(axis: str, level: "Level") -> list[str]:
@@ -142,6 +138,7 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
 
 
 def _show_one(folder: "RunFolder", column: str) -> None:
+    from fedbench.plan.search import as_trained
     from fedbench.store import state
 
     record = folder.record()
@@ -153,8 +150,20 @@ def _show_one(folder: "RunFolder", column: str) -> None:
     history = folder.history()
     plotted = _column(column, history)
     table = Table(show_header=False, title=record["id"], title_justify="left")
-    for name, value in _facts(record, folder):
-        table.add_row(name, value)
+    settings, chosen = as_trained(record["settings"], record["resolved"])
+    settings.pop("numerics", None)  # then those that are not the defaults are left
+    for name, value in settings.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        table.add_row(name, f"{text} ({chosen[name]})" if name in chosen else text)
+    seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
+    table.add_row("status", how_it_ended(record))
+    table.add_row("seconds", ", ".join(seconds))
+    table.add_row("sample passes", f"{record['sample_passes']:,}")
+    if "floats" in record:
+        sent = (f"{way} {n:,}" for way, n in record["floats"].items())
+        table.add_row("numbers sent", ", ".join(sent))
+    table.add_row("device", record["device"])
+    table.add_row("folder", str(folder.path))
     console.print(table)
     console.print(f"{plotted} over the rounds")
     console.print(_plot({"": history.set_index("round")[plotted]}, plotted), highlight=False)
@@ -182,25 +191,6 @@ def _column(asked: str, history: "pd.DataFrame") -> str:
     if asked and asked not in history:
         raise unknown("column", asked, history.columns)
     return asked or ("accuracy" if "accuracy" in history else "loss")
-
-
-def _facts(record: dict[str, Any], folder: "RunFolder") -> Iterator[tuple[str, str]]:
-    """Settings that are not the defaults, then what the run cost, and where it is."""
-    from fedbench.plan.search import as_trained
-
-    settings, chosen = as_trained(record["settings"], record["resolved"])
-    settings.pop("numerics", None)
-    for name, value in settings.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield name, f"{text} ({chosen[name]})" if name in chosen else text
-    seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
-    yield "status", how_it_ended(record)
-    yield "seconds", ", ".join(seconds)
-    yield "sample passes", f"{record['sample_passes']:,}"
-    if "floats" in record:
-        yield "numbers sent", ", ".join(f"{way} {n:,}" for way, n in record["floats"].items())
-    yield "device", record["device"]
-    yield "folder", str(folder.path)
 
 
 def how_it_ended(record: Mapping[str, Any]) -> str:

@@ -17,7 +17,6 @@ from fedbench.base.plugins import project
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
-from fedbench.cli.comparison import planned, prepare
 from fedbench.cli.scale import print_costs
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -69,6 +68,7 @@ def bench(
     Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs
     are used again, and a longer list of methods trains only the new ones.
     """
+    from fedbench.cli.comparison import prepare
     from fedbench.paper.bench import grids_of, targets_of
 
     comparison = prepare(
@@ -102,6 +102,8 @@ def arena(
     parameter if it has one; at scale demo nothing is searched. Published runs of the arena are
     restored first, if there are any, so that only what is not finished is trained.
     """
+    from fedbench.cli.comparison import planned
+
     board, mine = planned("arena", scale, results, reports), (*(names or []), *split(own))
     train = ",".join(mine) or "all"
     if plan:

@@ -7,19 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+import seaborn as sns
 import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.workflow import PUBLISHED, reproduce
-
-if TYPE_CHECKING:  # commands must not wait for what others need
-    import pandas as pd
-
-    from fedbench.plan.plan import Plan
+from fedbench.jobs.publish import exports_of, restore
+from fedbench.paper.bench import Bench, chosen_methods, write_bench
+from fedbench.paper.paper import require_paper_name
+from fedbench.plan.data import data_key
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import Printed
+from fedbench.report.tables.gather import table_cells
+from fedbench.report.tables.layout import arrange
+from fedbench.report.values import frames
+from fedbench.report.values.leads import leads
+from fedbench.report.values.numbers import with_deviation
+from fedbench.store import Results
+from fedbench.store.published import run_ids
 
 SHIPPED = "workflow/published"
 Methods = str | Iterable[Any] | Mapping[str, Sequence[Any]]
@@ -82,9 +92,6 @@ def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Compar
 
     `methods` as in `compare`; `asked` are the other fields of a `Bench`.
     """
-    from fedbench.paper.bench import Bench, chosen_methods, write_bench
-    from fedbench.paper.paper import require_paper_name
-
     given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
     bench = Bench(methods=chosen_methods(given), **asked)
     require_paper_name("the folder's name", out.name, out)
@@ -95,8 +102,6 @@ def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Compar
 
 def planned(paper: str, scale: str, results: Path, reports: Path) -> "Comparison":
     """The comparison that a paper's file describes at a scale."""
-    from fedbench.plan.plan import make_plan
-
     return Comparison(make_plan(project() / "workflow", scale, (paper,)), results, reports)
 
 
@@ -104,7 +109,7 @@ def planned(paper: str, scale: str, results: Path, reports: Path) -> "Comparison
 class Comparison:
     """A plan of one paper that compares methods, and where its runs and its report lie."""
 
-    plan: "Plan"
+    plan: Plan
     results: Path
     reports: Path
 
@@ -125,15 +130,11 @@ class Comparison:
 
     @property
     def _file(self) -> Path:
-        from fedbench.store import Results
-
         return Results(self.results).frame(self.plan.scale, self.name)
 
     @property
-    def frame(self) -> "pd.DataFrame":
+    def frame(self) -> pd.DataFrame:
         """One row per run and evaluated round: method, seed, settings, and scores as fractions."""
-        from fedbench.report.values import frames
-
         frame = frames.read(self._file)
         methods = {cell.run_id: cell.coords["method"] for cell in self.plan.cells}
         return frame.assign(method=frame["run_id"].map(methods))
@@ -143,23 +144,13 @@ class Comparison:
 
         x may be any other column of `frame`, such as 'sample_passes'. Returns seaborn's grid.
         """
-        import seaborn as sns
-
         return sns.relplot(
             self.frame, x=x, y=metric, hue="method", col="partition", row="dataset", kind="line",
             errorbar=lambda values: (values.min(), values.max()), height=3.5, aspect=1.3,
         )  # fmt: skip
 
-    def leaderboard(self) -> "pd.DataFrame":
+    def leaderboard(self) -> pd.DataFrame:
         """The table `leaderboard`: mean ± deviation over the seeds as text, the best first."""
-        import pandas as pd
-
-        from fedbench.plan.printed import Printed
-        from fedbench.report.tables.gather import table_cells
-        from fedbench.report.tables.layout import arrange
-        from fedbench.report.values import frames
-        from fedbench.report.values.numbers import with_deviation
-
         at = (self.name, "leaderboard")
         table = self.plan.papers[at[0]].tables[at[1]]
         cells = table_cells(self.plan, at, frames.read(self._file), Printed(self._file, {}))
@@ -182,10 +173,6 @@ class Comparison:
 
         And how far each method is ahead of FedAvg in the last round, if that is known.
         """
-        import pandas as pd
-
-        from fedbench.report.values.leads import leads
-
         board, frame = self.leaderboard(), self.frame
         labels = [wrap(label, _HEADING) for label in board.columns]
         lines = max(map(len, labels), default=1)
@@ -211,10 +198,6 @@ class Comparison:
 
         Published runs of the paper are restored first.
         """
-        from fedbench.jobs.publish import exports_of, restore
-        from fedbench.plan.data import data_key
-        from fedbench.store.published import run_ids
-
         chosen, restored = self.plan.to_train(methods), 0
         also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
         # those of scale demo come with fedbench, below `workflow`
@@ -238,7 +221,5 @@ class Comparison:
         print_line(f"{words}.")
 
     def _finished(self) -> set[str]:
-        from fedbench.store import Results
-
         runs = Results(self.results)
         return {run_id for run_id in self.plan.runs if runs.run(run_id).record() is not None}

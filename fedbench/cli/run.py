@@ -159,7 +159,7 @@ def verify(
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
 
-    finished = _published(files, results) if files else _finished(scale, results)
+    finished = _finished(files or [], scale, results)
     runs = random.Random(seed).sample(finished, min(sample, len(finished)))  # noqa: S311
     one_thread_a_process()
     bad = 0
@@ -172,20 +172,19 @@ def verify(
         raise typer.Exit(1)
 
 
-def _published(files: list[Path], results: Path) -> "list[RunSpec]":
+def _finished(files: list[Path], scale: str, results: Path) -> "list[RunSpec]":
+    """The finished runs of a scale, or those in published files, which are restored."""
     from fedbench.jobs.publish import exports_in, read_checked, restore
-    from fedbench.store.settings import is_outdated, recorded_run
-
-    places = exports_in(files)
-    restore(places, results)
-    told = [run.record["settings"] for file in places for run in read_checked(file).runs.values()]
-    return [recorded_run(settings) for settings in told if not is_outdated(settings)]
-
-
-def _finished(scale: str, results: Path) -> "list[RunSpec]":
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state
+    from fedbench.store.settings import is_outdated, recorded_run
 
+    if files:
+        places = exports_in(files)
+        restore(places, results)
+        runs = [run for file in places for run in read_checked(file).runs.values()]
+        told = [run.record["settings"] for run in runs]
+        return [recorded_run(settings) for settings in told if not is_outdated(settings)]
     planned = read_plan(results, scale).runs
     complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
     if not complete:

@@ -1,7 +1,7 @@
 """The command `show`: a run in the terminal, with its settings and its curve, or several curves."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
     from fedbench.paper.notation import Level
-    from fedbench.plan.plan import Cell
     from fedbench.store import RunFolder
 
 _RUNS = (
@@ -66,15 +65,14 @@ def _of_paper(
     from fedbench.store import Results
 
     cells = make_plan(workflow, scale, (paper,)).cells
-    wanted = _wanted(paper, asked, cells)
+    levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
+    names = [{axis: _names(axis, level) for axis, level in each.items()} for each in levels]
+    wanted = _wanted(paper, asked, names)
     found: dict[str, dict[str, RunFolder]] = {}
-    for cell in cells:
-        folder, levels = Results(results).run(cell.run_id), cell.coords | {"seed": f"s{cell.seed}"}
-        if folder.has_record() and all(
-            names & {*map(_plain, _names(axis, levels[axis]))}
-            for axis, names in wanted.items()
-            if axis in levels
-        ):
+    for cell, own in zip(cells, names, strict=True):
+        fits = (words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
+        folder = Results(results).run(cell.run_id)
+        if all(fits) and folder.has_record():
             label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
             found.setdefault(label, {})[cell.run_id] = folder
     if not found:
@@ -82,8 +80,8 @@ def _of_paper(
             f"{results}: no finished run of {paper} at scale {scale} fits; another scale: --scale"
         )
     if len(found) > _CURVES:
-        others = {_names(axis, x)[0] for c in cells for axis, x in c.coords.items()
-                  if axis not in (*wanted, "method")}  # fmt: skip
+        left = {x for each in names for x in each} - {*wanted, "method", "seed"}
+        others = {each[axis][0] for each in names for axis in left & each.keys()}
         raise FedbenchError(
             f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of "
             f"these: {', '.join(sorted(others)) or 'nothing else'}"
@@ -91,16 +89,14 @@ def _of_paper(
     return {label: [*folders.values()] for label, folders in found.items()}
 
 
-def _wanted(paper: str, asked: list[str], cells: "Sequence[Cell]") -> dict[str, set[str]]:
+def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:
     """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
-    levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
-    every = [(axis, _names(axis, x)) for each in levels for axis, x in each.items()]
-    axis_of = {_plain(name): axis for axis, names in every for name in names}
+    every = [(axis, name) for each in names for axis, of in each.items() for name in of]
+    axis_of = {_plain(name): axis for axis, name in every}
     wanted: dict[str, set[str]] = {}
     for word in asked:
         if _plain(word) not in axis_of:
-            known = {name for _, names in every for name in names}
-            raise unknown(f"method, setting or seed of {paper}", word, known)
+            raise unknown(f"method, setting or seed of {paper}", word, {name for _, name in every})
         wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
     return wanted
 

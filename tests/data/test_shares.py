@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedbench import Dataset, Partition, RunSpec, run
-from fedbench.cli.partition import Preview
+from fedbench.cli.preview import Preview
 from fedbench.data.shares import Unused, draw_partition, hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.jobs.collect import collect

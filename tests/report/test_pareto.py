@@ -8,8 +8,7 @@ from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.items import Figure
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.layout import draw
-from fedbench.report.figures.panels import tip, with_tips
+from fedbench.report.figures.layout import draw, tip, with_tips
 from fedbench.report.figures.style import styles
 from fedbench.report.kinds import lead
 from fedbench.report.kinds.lead import Pareto, Point, _over_seeds, _point, front

@@ -1,5 +1,6 @@
 """Draws a figure: its title, its panels in rows and columns, its legend."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -192,3 +193,16 @@ def remark(figure: Figure, text: str) -> None:
     width, height = figure.get_size_inches()
     place = {"x": 1 - 0.06 / width, "y": 1 - 0.04 / height, "ha": "right", "va": "top"}
     figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)
+
+
+_TIP = " tip "  # in ids, which have no spaces otherwise
+
+
+def tip(axes: Axes, words: str) -> str:
+    """The id of something drawn that a page names under the pointer."""
+    return f"{axes.get_gid()}{_TIP}{words}"
+
+
+def with_tips(svg: str) -> str:
+    """The SVG with a title in place of each id that `tip` gave."""
+    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)

@@ -1,6 +1,5 @@
 """A panel of a figure: the runs that it shows, by hue, and the kinds that draw it."""
 
-import re
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -198,19 +197,6 @@ class Kind(Checked, ABC):
 def panel_id(place: int) -> str:
     """The id of a panel in the SVG."""
     return f"panel-{place}"
-
-
-_TIP = " tip "  # in ids, which have no spaces otherwise
-
-
-def tip(axes: Axes, words: str) -> str:
-    """The id of something drawn that a page names under the pointer."""
-    return f"{axes.get_gid()}{_TIP}{words}"
-
-
-def with_tips(svg: str) -> str:
-    """The SVG with a title in place of each id that `tip` gave."""
-    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)
 
 
 def metric_label(name: str) -> str:

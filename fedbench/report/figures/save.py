@@ -15,7 +15,8 @@ from matplotlib.text import Text
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 from fedbench.report.figures.drawing import Drawing, remarked
-from fedbench.report.figures.panels import Figure, panel_id, with_tips
+from fedbench.report.figures.layout import with_tips
+from fedbench.report.figures.panels import Figure, panel_id
 from fedbench.report.figures.style import INK, PAPER, THEME
 from fedbench.report.values.numbers import short, thinned
 

@@ -11,17 +11,8 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
-from fedbench.report.figures.layout import listed, name_lines
-from fedbench.report.figures.panels import (
-    Axes,
-    Entries,
-    Figure,
-    Hue,
-    Kind,
-    Panel,
-    metric_label,
-    tip,
-)
+from fedbench.report.figures.layout import listed, name_lines, tip
+from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 from fedbench.report.values.leads import Leads, leads
 from fedbench.spec.compositions import own_methods

@@ -2,16 +2,14 @@
 
 from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
-    bench,
     catalogue,
     claims,
     compare,
     partition,
-    plan,
     rules,
     run,
+    scale,
     show,
-    status,
     workflow,
 )
 from fedbench.cli.app import app

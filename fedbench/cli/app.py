@@ -33,10 +33,10 @@ class _Commands(TyperGroup):
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
-        headings = {
-            name: getattr(each, "rich_help_panel", "") for name, each in self.commands.items()
-        }
-        return sorted(headings, key=lambda name: ([*Panel].index(headings[name]), name))
+        panels = [*Panel]
+        named = self.commands.items()
+        headings = {name: getattr(command, "rich_help_panel", "") for name, command in named}
+        return sorted(headings, key=lambda name: (panels.index(headings[name]), name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # paragraphs are as wide as the terminal, not as our source
@@ -63,6 +63,7 @@ app = typer.Typer(
 )
 
 
+_VERSION = "Print the version and exit."
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 
@@ -94,10 +95,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _before_a_command(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_VERSION)
     ] = False,
 ) -> None:
     """The options that stand before a command."""
@@ -108,18 +106,15 @@ def sentences() -> Iterator[None]:
     """Bad input, and what the system refuses, ends in one sentence and exit code 2."""
     try:
         yield
+        return
     except FedbenchError as error:
-        raise _ended(str(error)) from None
+        sentence = str(error)
     except BrokenPipeError:  # who reads what is printed, such as `head`, has seen enough
         raise
     except OSError as error:
-        place = (
-            "the system refuses" if error.filename is None else f"{error.filename}: cannot be used"
-        )
-        raise _ended(f"{place}: {error.strerror or short(error)}") from None
-
-
-def _ended(sentence: str) -> typer.Exit:
+        named = error.filename is not None
+        place = f"{error.filename}: cannot be used" if named else "the system refuses"
+        sentence = f"{place}: {error.strerror or short(error)}"
     line = Text.assemble(("error:", "red"), f" {sentence}")
     Console(stderr=True).print(line, highlight=False, soft_wrap=True)
-    return typer.Exit(2)
+    raise typer.Exit(2) from None

@@ -1,10 +1,7 @@
-"""The commands `claims` and `check`: verdicts by printed numbers and by the runs here.
-
-`check` takes one claim, the runs behind it, and one of them trained again.
-"""
+"""The commands `claims` and `check`: all verdicts; one of them, its runs, and one run again."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,11 +69,18 @@ def claims(
         return
     for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
         console.print(Text(f"\n{paper}", "bold underline"))
-        if full:
-            for claim in members:
+        lines = Table.grid(padding=(0, 2), expand=True)
+        lines.add_column(no_wrap=True)
+        lines.add_column(no_wrap=True)
+        lines.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for claim in members:
+            if full:
                 console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))
-        else:
-            console.print(_lines(members))
+            else:
+                verdict = _coloured(claim["measured"], claim["mark"], "")
+                lines.add_row(Text(claim["claim"], "bold"), verdict, Text(claim["says"]))
+        if not full:
+            console.print(lines)
 
 
 def _costs(
@@ -96,17 +100,6 @@ def _costs(
     for name in sorted(filter(missing.get, hours), key=lambda name: hours[name]):
         told = {"runs missing": str(missing[name]), "hours here": in_words(hours[name])}
         yield {"claim": name, **told, "verdict": claims[name]["measured"]}
-
-
-def _lines(judged: Iterable[dict[str, Any]]) -> Table:
-    table = Table.grid(padding=(0, 2), expand=True)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    for claim in judged:
-        verdict = _coloured(claim["measured"], claim["mark"], "")
-        table.add_row(Text(claim["claim"], "bold"), verdict, Text(claim["says"]))
-    return table
 
 
 def _verdicts(claim: dict[str, Any]) -> Group:
@@ -163,37 +156,37 @@ def check(
 
     paper, _, key = claim.partition(".")
     plan = make_plan(workflow, scale, (paper,))
-    restored = _restore(plan, paper, results)
-    found = {each.key: each for each in _judged(plan, paper, results, workflow)}
+    restored, judged = _restored_and_judged(plan, paper, results, workflow)
+    found = {each.key: each for each in judged}
     if not key:
-        console.print(table_of(_row(paper, each) for each in found.values()))
+        told = {f"{paper}.{each.key}": each for each in found.values()}
+        rows = ({"claim": x, "verdict": of.label, "says": of.claim.text} for x, of in told.items())
+        console.print(table_of(rows))
         return
     if key not in found:
         raise unknown(f"claim of {paper}", key, found)
-    _print_verdict(found[key], paper, scale)
     runs = list(dict.fromkeys(run for row in found[key].rows for run in row.runs))
     records = ((run, Results(results).run(run).record()) for run in runs)
     seconds = {run: sum(record["seconds"].values()) for run, record in records if record}
-    _print_runs(plan, runs, seconds, restored)
+    print_line(f"{paper}.{key}: {found[key].claim.text}")
+    _print_finding(found[key], plan, runs, seconds, restored)
     if train and seconds:
-        _train_again(plan, _quick(seconds, results), seconds, results, data_dir)
+        _train_again(plan, seconds, results, data_dir)
 
 
-def _restore(plan: "Plan", paper: str, results: Path) -> int:
-    """Bring back the paper's published runs unless one of its runs is there; returns how many."""
+def _restored_and_judged(
+    plan: "Plan", paper: str, results: Path, workflow: Path
+) -> "tuple[int, list[Finding]]":
+    """How many published runs of the paper were restored, as none of its runs was there; claims."""
+    from fedbench.jobs.collect import collect, finished
     from fedbench.jobs.publish import exports_of, restore
+    from fedbench.report.claims.page import judged
+    from fedbench.report.values import frames
     from fedbench.store import Results
 
     files = exports_of(paper, PUBLISHED)
     there = any(Results(results).run(cell.run_id).has_record() for cell in plan.cells)
-    return 0 if there or not files else restore(files, results).written
-
-
-def _judged(plan: "Plan", paper: str, results: Path, workflow: Path) -> "list[Finding]":
-    from fedbench.jobs.collect import collect, finished
-    from fedbench.report.claims.page import judged
-    from fedbench.report.values import frames
-
+    restored = 0 if there or not files else restore(files, results).written
     runs = finished([*plan.of_paper(paper).values()], results)
     if not runs:
         raise FedbenchError(
@@ -201,65 +194,50 @@ def _judged(plan: "Plan", paper: str, results: Path, workflow: Path) -> "list[Fi
             "brings the published ones back, in a copy of fedbench's repository"
         )
     frame = frames.prepared(collect(runs, results))
-    return judged(plan, paper, frame, results, workflow / "papers")
+    return restored, judged(plan, paper, frame, results, workflow / "papers")
 
 
-def _row(paper: str, finding: "Finding") -> dict[str, str]:
-    return {"claim": f"{paper}.{finding.key}", "verdict": finding.label, "says": finding.claim.text}
-
-
-def _print_verdict(finding: "Finding", paper: str, scale: str) -> None:
+def _print_finding(
+    finding: "Finding", plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int
+) -> None:
+    from fedbench.report.values.numbers import axis_name, level_name
     from fedbench.report.words import say
 
-    print_line(f"{paper}.{finding.key}: {finding.claim.text}")
     printed, reason = say("claims.printed", finding), say("claims.reason", finding)
     print_line(f"On the printed numbers: {finding.printed_mark}{f' ({printed})' * bool(printed)}.")
     verdict = say("claims.label", finding)
-    print_line(f"By the runs at scale {scale}: {verdict}{f' ({reason})' * bool(reason)}.")
+    print_line(f"By the runs at scale {plan.scale}: {verdict}{f' ({reason})' * bool(reason)}.")
     if basis := say("claims.basis", finding):
         print_line(f"Tested by: {basis}.")
-
-
-def _print_runs(plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int) -> None:
     if not runs:
         print_line("Behind it: no run of this scale.")
         return
-    told = "; ".join(_levels(plan, runs))
+    cells = [cell for cell in plan.cells if cell.run_id in {*runs}]
+    told = []
+    for axis in dict.fromkeys(axis for cell in cells for axis in cell.coords):
+        levels = (level_name(axis, c.coords[axis]) for c in cells if axis in c.coords)
+        told.append(f"{axis_name(axis)}: {', '.join(dict.fromkeys(levels))}")
+    told.append(f"seeds: {', '.join(map(str, sorted({cell.seed for cell in cells})))}")
     print_line(
         f"Behind it: {len(seconds)} of {len(runs)} runs are finished"
         f"{f' ({restored} published runs of the paper were restored)' * bool(restored)}, "
-        f"{sum(seconds.values()) / 60:.1f} minutes of one core, searches aside. {told}."
+        f"{sum(seconds.values()) / 60:.1f} minutes of one core, searches aside. {'; '.join(told)}."
     )
 
 
-def _levels(plan: "Plan", runs: list[str]) -> Iterator[str]:
-    """'method: MFL, RMFL', for each axis and the seeds."""
-    from fedbench.report.values.numbers import axis_name, level_name
-
-    cells = [cell for cell in plan.cells if cell.run_id in {*runs}]
-    for axis in dict.fromkeys(axis for cell in cells for axis in cell.coords):
-        levels = (level_name(axis, c.coords[axis]) for c in cells if axis in c.coords)
-        yield f"{axis_name(axis)}: {', '.join(dict.fromkeys(levels))}"
-    yield f"seeds: {', '.join(map(str, sorted({cell.seed for cell in cells})))}"
-
-
-def _quick(seconds: dict[str, float], results: Path) -> str:
-    """The quickest of the more accurate half: of what learned nothing last bits grow large."""
-    from fedbench.store import Results
-
-    histories = {run: Results(results).run(run).history() for run in seconds}
-    last = {run: each.get("accuracy", each["loss"]).iloc[-1] for run, each in histories.items()}
-    ranked = sorted(seconds, key=lambda run: last[run], reverse=True)
-    return min(ranked[: (len(ranked) + 1) // 2], key=lambda run: seconds[run])
-
-
 def _train_again(
-    plan: "Plan", run: str, seconds: dict[str, float], results: Path, data_dir: Path | None
+    plan: "Plan", seconds: dict[str, float], results: Path, data_dir: Path | None
 ) -> None:
     """Train a run once more and say how it differs; the exit code is 1 if it should not so much."""
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
+    from fedbench.store import Results
 
+    histories = {run: Results(results).run(run).history() for run in seconds}
+    last = {run: each.get("accuracy", each["loss"]).iloc[-1] for run, each in histories.items()}
+    # the quickest of the more accurate half: of what learned nothing last bits grow large
+    ranked = sorted(seconds, key=lambda run: last[run], reverse=True)
+    run = min(ranked[: (len(ranked) + 1) // 2], key=lambda run: seconds[run])
     print_line(f"Training {run} again, which took {seconds[run]:.0f} s there:")
     one_thread_a_process()
     again = train_again(plan.runs[run], results, Machine("cpu", 1), data_dir)

@@ -1,23 +1,117 @@
-"""The command `compare`: where two folders of results differ by more than seeds do."""
+"""The commands `bench`, `arena` and `compare`: methods on the same settings; two results folders.
+
+`bench` writes the paper that is trained from its options, `arena` takes one that is there.
+"""
 
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
-from fedbench.base.yamlfile import split
+from fedbench.base.plugins import project
+from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.cli.scale import print_costs
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.report.compare import Compared, Side
 
+_METHODS = (
+    "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
+    "joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: 0.1}}]}'; 'all' "
+    "is every named method."
+)
+_DATASET = "A data set, as in a run's settings; may be given several times. Default: digits."
+_PARTITION = "A partition, such as dl:alpha=0.1; may be given several times. Default: iid."
+_TUNE = (
+    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
+    "be given several times. Values are scored on held-out training data."
+)
+_SET = "setting=value, for all runs: rounds=50; may be given several times."
+_TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
+_OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
+_ONLY_PLAN = "Write the file, say what it costs, train nothing."
+_NAMES = "Methods of your own folder, as after --with. Default: none."
+_WITH = (
+    "Methods of your own folder, separated by commas: only their runs are trained, and of the "
+    "other methods finished runs are shown. Without it the runs of all methods are trained."
+)
+_COSTS = "Say what all methods cost, and yours alone; train nothing."
 _FOLDER = "The folder of a scale below a results folder, such as results/demo."
+
+
+@app.command(rich_help_panel=Panel.papers)
+def bench(
+    methods: Annotated[str, typer.Option(help=_METHODS)],
+    dataset: Annotated[list[str] | None, typer.Option(help=_DATASET)] = None,
+    partition: Annotated[list[str] | None, typer.Option(help=_PARTITION)] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 3,
+    tune: Annotated[list[str] | None, typer.Option(help=_TUNE)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
+    metric: Annotated[str, typer.Option(help="What methods are ranked by.")] = "accuracy",
+    targets: Annotated[str, typer.Option(help=_TARGETS)] = "",
+    out: Annotated[Path, typer.Option(help=_OUT)] = Path("bench"),
+    cores: options.Cores = "all",
+    device: options.Device = "auto",
+    plan: Annotated[bool, typer.Option("--plan", help=_ONLY_PLAN)] = False,
+    results: options.Results = options.RESULTS,
+    data_dir: options.DataFolder = None,
+) -> None:
+    """Compare methods on the same data with an equal search, and write one leaderboard.
+
+    Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs
+    are used again, and a longer list of methods trains only the new ones.
+    """
+    from fedbench.cli.comparison import prepare
+    from fedbench.paper.bench import grids_of, targets_of
+
+    comparison = prepare(
+        out, results, methods, seeds=seeds, metric=metric, tune=grids_of(tune or []),
+        datasets=[read_value(text) for text in dataset or ["digits"]],
+        partitions=[read_value(text) for text in partition or ["iid"]],
+        targets=targets_of(metric, split(targets)), settings=parse(settings or []),
+    )  # fmt: skip
+    print_costs(comparison.plan, project() / "workflow", results, data_dir)
+    if not plan:
+        comparison.train(cores, device=device, reports=comparison.reports, data_dir=data_dir)
+        console.print(comparison.words(console.width), soft_wrap=True, highlight=False)
+        print_line(f"The page: {comparison.page}")
+
+
+@app.command(rich_help_panel=Panel.papers)
+def arena(
+    names: Annotated[list[str] | None, typer.Argument(help=_NAMES, show_default=False)] = None,
+    own: Annotated[str, typer.Option("--with", metavar="METHODS", help=_WITH)] = "",
+    scale: options.Scale = "demo",
+    plan: Annotated[bool, typer.Option("--plan", help=_COSTS)] = False,
+    cores: options.Cores = "all",
+    device: options.Device = "auto",
+    results: options.Results = options.RESULTS,
+    reports: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("reports"),
+    data_dir: options.DataFolder = None,
+) -> None:
+    """Let a method of your own meet all others under the same conditions, on one page.
+
+    A search tries the same learning rates for every method, and up to three values of its main
+    parameter if it has one; at scale demo nothing is searched. Published runs of the arena are
+    restored first, if there are any, so that only what is not finished is trained.
+    """
+    from fedbench.cli.comparison import planned
+
+    board, mine = planned("arena", scale, results, reports), (*(names or []), *split(own))
+    train = ",".join(mine) or "all"
+    if plan:
+        alone = [(f"{', '.join(mine)} alone", board.plan.to_train(train))] if mine else []
+        print_costs(board.plan, project() / "workflow", results, data_dir, alone)
+        return
+    board.train(cores, train, device=device, reports=reports, data_dir=data_dir)
+    print_line(f"The page: {board.page}")
 
 
 @app.command(rich_help_panel=Panel.papers)
@@ -35,18 +129,30 @@ def compare(
     Cells are joined by their place in a paper's tables. Each is tested with Welch's t-test on the
     seeds; of those that are called different at most 5 % are expected to be false alarms.
     """
+    from fedbench.report.compare import PLACE
     from fedbench.report.compare import compare as joined
 
     names = split(papers)
     compared = joined(_side(one, names, workflow), _side(other, names, workflow))
-    if compared.cells.empty:
+    cells = compared.cells
+    if cells.empty:
         raise FedbenchError(f"{one} and {other}: no cell of a table was measured in both")
-    if as_json:
-        print_json(_facts(compared))
+    if as_json:  # which has no number that is not finite
+        named = cells.rename(columns={"mean_one": "one", "mean_other": "other"})
+        told = named[[*PLACE, "one", "other", "difference", "p", "apart", "same"]]
+        finite = told.replace([math.inf, -math.inf], math.nan).astype(object)
+        print_json(finite.where(finite.notna(), None).to_dict("records"))
         return
-    if compared.cells["apart"].any():
+    if cells["apart"].any():
         console.print(table_of(_apart(compared, one, other)))
-    print_line(_counts(compared, one, other))
+    untested = cells[cells["p"].isna() & ~cells["same"]]
+    lost = sum(not math.isfinite(each) for each in untested["difference"])
+    print_line(
+        f"Cells measured in both: {len(cells):,}. The same in every run: {cells['same'].sum():,}. "
+        f"Differ beyond the spread of the seeds: {cells['apart'].sum():,}. Differ, with too few "
+        f"seeds to tell: {len(untested) - lost:,}. Not finite in one of the two: {lost:,}. Only in "
+        f"{one}: {compared.only_one:,}, only in {other}: {compared.only_other:,}."
+    )
 
 
 def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
@@ -84,25 +190,3 @@ def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, s
             number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
             row[f"in {folder}"] = f"{number} ({len(cell[f'values_{side}'])})"
         yield row | {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
-
-
-def _counts(compared: "Compared", one: Path, other: Path) -> str:
-    cells = compared.cells
-    untested = cells[cells["p"].isna() & ~cells["same"]]
-    lost = sum(not math.isfinite(each) for each in untested["difference"])
-    return (
-        f"Cells measured in both: {len(cells):,}. The same in every run: {cells['same'].sum():,}. "
-        f"Differ beyond the spread of the seeds: {cells['apart'].sum():,}. Differ, with too few "
-        f"seeds to tell: {len(untested) - lost:,}. Not finite in one of the two: {lost:,}. Only in "
-        f"{one}: {compared.only_one:,}, only in {other}: {compared.only_other:,}."
-    )
-
-
-def _facts(compared: "Compared") -> list[Any]:
-    """The cells for a program; JSON has no number that is not finite."""
-    from fedbench.report.compare import PLACE
-
-    named = compared.cells.rename(columns={"mean_one": "one", "mean_other": "other"})
-    cells = named[[*PLACE, "one", "other", "difference", "p", "apart", "same"]]
-    finite = cells.replace([math.inf, -math.inf], math.nan).astype(object)
-    return finite.where(finite.notna(), None).to_dict("records")

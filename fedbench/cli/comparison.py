@@ -3,26 +3,33 @@
 `compare` does so from Python, `fedbench bench` and `fedbench arena` from the command line.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+import seaborn as sns
 import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.workflow import PUBLISHED, reproduce
-
-if TYPE_CHECKING:  # commands must not wait for what others need
-    import pandas as pd
-
-    from fedbench.paper.items import Table
-    from fedbench.plan.plan import Plan
-    from fedbench.report.tables.cells import TableCell
+from fedbench.jobs.publish import exports_of, restore
+from fedbench.paper.bench import Bench, chosen_methods, write_bench
+from fedbench.paper.paper import require_paper_name
+from fedbench.plan.data import data_key
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import Printed
+from fedbench.report.tables.gather import table_cells
+from fedbench.report.tables.layout import arrange
+from fedbench.report.values import frames
+from fedbench.report.values.leads import leads
+from fedbench.report.values.numbers import with_deviation
+from fedbench.store import Results
+from fedbench.store.published import run_ids
 
 SHIPPED = "workflow/published"
 Methods = str | Iterable[Any] | Mapping[str, Sequence[Any]]
@@ -67,18 +74,11 @@ def compare(
     """
     asked = {"datasets": datasets, "partitions": partitions, "seeds": seeds, "tune": tune or {}}
     asked |= {"metric": metric, "targets": targets, "settings": settings}
-    comparing = partial(prepare, Path(out), Path(results), methods, **asked)
-    return _trained(comparing, str(cores), device, data_dir)
-
-
-def _trained(
-    prepared: Callable[[], "Comparison"], cores: str, device: str, data_dir: Path | str | None
-) -> "Comparison":
     with same_folders_after():  # another comparison may have the same name
-        comparison = prepared()
+        comparison = prepare(Path(out), Path(results), methods, **asked)
         try:
             reports = comparison.reports
-            comparison.train(cores, device=device, reports=reports, data_dir=data_dir)
+            comparison.train(str(cores), device=device, reports=reports, data_dir=data_dir)
         except typer.Exit as end:
             raise FedbenchError(
                 f"the workflow ended with code {end.exit_code}; what it printed says why, and the "
@@ -92,9 +92,6 @@ def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Compar
 
     `methods` as in `compare`; `asked` are the other fields of a `Bench`.
     """
-    from fedbench.paper.bench import Bench, chosen_methods, write_bench
-    from fedbench.paper.paper import require_paper_name
-
     given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
     bench = Bench(methods=chosen_methods(given), **asked)
     require_paper_name("the folder's name", out.name, out)
@@ -105,8 +102,6 @@ def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Compar
 
 def planned(paper: str, scale: str, results: Path, reports: Path) -> "Comparison":
     """The comparison that a paper's file describes at a scale."""
-    from fedbench.plan.plan import make_plan
-
     return Comparison(make_plan(project() / "workflow", scale, (paper,)), results, reports)
 
 
@@ -114,7 +109,7 @@ def planned(paper: str, scale: str, results: Path, reports: Path) -> "Comparison
 class Comparison:
     """A plan of one paper that compares methods, and where its runs and its report lie."""
 
-    plan: "Plan"
+    plan: Plan
     results: Path
     reports: Path
 
@@ -134,20 +129,12 @@ class Comparison:
         return self.reports / self.plan.scale / f"{self.name}.html"
 
     @property
-    def _table(self) -> "Table":
-        return self.plan.papers[self.name].tables["leaderboard"]
-
-    @property
     def _file(self) -> Path:
-        from fedbench.store import Results
-
         return Results(self.results).frame(self.plan.scale, self.name)
 
     @property
-    def frame(self) -> "pd.DataFrame":
+    def frame(self) -> pd.DataFrame:
         """One row per run and evaluated round: method, seed, settings, and scores as fractions."""
-        from fedbench.report.values import frames
-
         frame = frames.read(self._file)
         methods = {cell.run_id: cell.coords["method"] for cell in self.plan.cells}
         return frame.assign(method=frame["run_id"].map(methods))
@@ -157,70 +144,67 @@ class Comparison:
 
         x may be any other column of `frame`, such as 'sample_passes'. Returns seaborn's grid.
         """
-        import seaborn as sns
-
         return sns.relplot(
             self.frame, x=x, y=metric, hue="method", col="partition", row="dataset", kind="line",
             errorbar=lambda values: (values.min(), values.max()), height=3.5, aspect=1.3,
         )  # fmt: skip
 
-    def leaderboard(self) -> "pd.DataFrame":
+    def leaderboard(self) -> pd.DataFrame:
         """The table `leaderboard`: mean ± deviation over the seeds as text, the best first."""
-        import pandas as pd
-
-        from fedbench.plan.printed import Printed
-        from fedbench.report.tables.gather import table_cells
-        from fedbench.report.tables.layout import arrange
-        from fedbench.report.values import frames
-        from fedbench.report.values.numbers import with_deviation
-
-        table, at = self._table, (self.name, "leaderboard")
+        at = (self.name, "leaderboard")
+        table = self.plan.papers[at[0]].tables[at[1]]
         cells = table_cells(self.plan, at, frames.read(self._file), Printed(self._file, {}))
         layout = arrange(table, cells)
         columns = [column for block in layout.blocks for column in block.columns.items()]
         rows = [(group.title, row) for group in layout.groups for row in group.rows]
-        stats = [[_measured(row.cells.get(point)) for point, _ in columns] for _, row in rows]
-        texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
+        texts = []
+        for _, row in rows:
+            there = [row.cells.get(point) for point, _ in columns]
+            stats = [cell.measured if cell else None for cell in there]
+            numbers = [(stat.mean, stat.std) if stat else (None, None) for stat in stats]
+            texts.append([with_deviation(mean, std, table.digits) for mean, std in numbers])
         heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
         index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
         board = pd.DataFrame(texts, index, [label for _, label in columns])
         return board if any(title for title, _ in rows) else board.droplevel(0)
 
     def words(self, width: int) -> str:
-        """The leaderboard with its title; columns that a line has no room for stand below."""
-        import pandas as pd
+        """The leaderboard with its title; columns that a line has no room for stand below.
 
-        board = self.leaderboard()
+        And how far each method is ahead of FedAvg in the last round, if that is known.
+        """
+        board, frame = self.leaderboard(), self.frame
         labels = [wrap(label, _HEADING) for label in board.columns]
         lines = max(map(len, labels), default=1)
         above = [(*[""] * (lines - len(label)), *label) for label in labels]
         board.columns = pd.MultiIndex.from_tuples(above)
-        return f"{self._table.title}\n{board.to_string(line_width=width)}{self._leads(width)}"
-
-    def _leads(self, width: int) -> str:
-        """How far each method is ahead of FedAvg in the last round; empty if that is not known."""
-        from fedbench.report.values.leads import leads
-
-        frame = self.frame
+        title = self.plan.papers[self.name].tables["leaderboard"].title
+        words = f"{title}\n{board.to_string(line_width=width)}"
         if "accuracy" not in frame:
-            return ""
+            return words
         last = frame.groupby(["dataset", "partition", "seed", "method"])["accuracy"].last()
         found = leads(100 * last.unstack("method"), "FedAvg")
         if found is None or found.half.isna().any():  # of one seed nobody knows the error
-            return ""
+            return words
         names = found.mean.index.drop("FedAvg")
         pairs = f"{found.blocks} pairs of one seed; 95 % intervals, each by itself"
-        title = wrap(f"Ahead of FedAvg in the last round, in points ({pairs})", width)
+        heading = wrap(f"Ahead of FedAvg in the last round, in points ({pairs})", width)
         wide = max(map(len, names))
         rows = (f"{n:{wide}}  {found.mean[n]:+.2f} ± {found.half[n]:.2f}" for n in names)
-        return "\n" + "\n".join([*title, *rows])
+        return "\n".join([words, *heading, *rows])
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
         """Train what is not finished of some methods, and report; says how many runs that was.
 
         Published runs of the paper are restored first.
         """
-        chosen, restored = self.plan.to_train(methods), self._restore()
+        chosen, restored = self.plan.to_train(methods), 0
+        also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
+        # those of scale demo come with fedbench, below `workflow`
+        for folder in (PUBLISHED, project() / PUBLISHED, project() / SHIPPED):
+            left = self.plan.runs.keys() - self._finished()
+            wanted = [x for x in exports_of(self.name, folder) if left & run_ids(x)]
+            restored += restore(wanted, self.results, left | also).written if wanted else 0
         before = self._finished() & chosen.runs.keys()
         asked = {"papers": self.name, "scale": self.plan.scale, "train": methods}
         reproduce(cores, **asked, results=self.results, **config)
@@ -236,30 +220,6 @@ class Comparison:
             )
         print_line(f"{words}.")
 
-    def _restore(self) -> int:
-        """Restore the published runs that are planned and not finished; returns how many.
-
-        Those of scale demo come with fedbench, below `workflow`.
-        """
-        from fedbench.jobs.publish import exports_of, restore
-        from fedbench.plan.data import data_key
-        from fedbench.store.published import run_ids
-
-        also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
-        written = 0
-        for folder in (PUBLISHED, project() / PUBLISHED, project() / SHIPPED):
-            left = self.plan.runs.keys() - self._finished()
-            wanted = [x for x in exports_of(self.name, folder) if left & run_ids(x)]
-            written += restore(wanted, self.results, left | also).written if wanted else 0
-        return written
-
     def _finished(self) -> set[str]:
-        from fedbench.store import Results
-
         runs = Results(self.results)
         return {run_id for run_id in self.plan.runs if runs.run(run_id).record() is not None}
-
-
-def _measured(cell: "TableCell | None") -> tuple[float | None, float | None]:
-    stat = cell.measured if cell else None
-    return (stat.mean, stat.std) if stat else (None, None)

@@ -16,55 +16,37 @@ def _workflow(named: Path) -> Path:
     return project() / "workflow" if named == WORKFLOW else named
 
 
-Results = Annotated[
-    Path, typer.Option("--results", help="Folder with the runs and the frames collected from them.")
-]
-Workflow = Annotated[
-    Path,
-    typer.Option("--workflow", callback=_workflow, help="Folder with papers/ and scales/."),
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Folder of the data files. Default: the environment variable FEDBENCH_DATA, "
-        "else the user's cache folder.",
-    ),
-]
-Scale = Annotated[
-    str,
-    typer.Option(help="How far the papers are cut down: a file in scales/, without its ending."),
-]
-Papers = Annotated[
-    str, typer.Option(help="Names of papers, separated by commas. Default: all papers.")
-]
-Tables = Annotated[
-    str,
-    typer.Option(
-        help="Keys of tables and figures, separated by commas, such as table1,rmfl/fig7. "
-        "Default: all."
-    ),
-]
-Full = Annotated[bool, typer.Option("--full", help="Show all that there is.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
-Device = Annotated[
-    str,
-    typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
-]
-Cores = Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")]
+_RESULTS = "Folder with the runs and the frames collected from them."
+_DATA = (
+    "Folder of the data files. Default: the environment variable FEDBENCH_DATA, else the user's "
+    "cache folder."
+)
+_SCALE = "How far the papers are cut down: a file in scales/, without its ending."
+_PAPERS = "Names of papers, separated by commas. Default: all papers."
+_TABLES = "Keys of tables and figures, separated by commas, such as table1,rmfl/fig7. Default: all."
+_DEVICE = "Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."
+_LIVE = (
+    "Follow the rounds while they are trained: 'mlflow', with its database in the folder of the "
+    "results, or with an address: 'mlflow=http://localhost:5000'. Default: nowhere."
+)
+_PLAN = "A plan, as `fedbench plan --json` prints it."
 DATA_SET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 THREADS = "Threads that train clients side by side, with the same results for any number."
+
+Results = Annotated[Path, typer.Option("--results", help=_RESULTS)]
+Workflow = Annotated[
+    Path, typer.Option("--workflow", callback=_workflow, help="Folder with papers/ and scales/.")
+]
+DataFolder = Annotated[Path | None, typer.Option("--data-dir", help=_DATA)]
+Scale = Annotated[str, typer.Option(help=_SCALE)]
+Papers = Annotated[str, typer.Option(help=_PAPERS)]
+Tables = Annotated[str, typer.Option(help=_TABLES)]
+Full = Annotated[bool, typer.Option("--full", help="Show all that there is.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
+Device = Annotated[str, typer.Option(help=_DEVICE)]
+Cores = Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")]
 CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two checkpoints of a run.")]
 Live = Annotated[
-    str,
-    typer.Option(
-        metavar="TRACKER",
-        envvar="FEDBENCH_LIVE",
-        show_envvar=False,
-        help="Follow the rounds while they are trained: 'mlflow', with its database in the folder "
-        "of the results, or with an address: 'mlflow=http://localhost:5000'. Default: nowhere.",
-    ),
+    str, typer.Option(metavar="TRACKER", envvar="FEDBENCH_LIVE", show_envvar=False, help=_LIVE)
 ]
-PlanFile = Annotated[
-    Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")
-]
+PlanFile = Annotated[Path, typer.Option("--plan", help=_PLAN)]

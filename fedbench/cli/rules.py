@@ -3,16 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, print_json, print_line
-
-if TYPE_CHECKING:  # other commands must not wait for what these need
-    from fedbench.plan.plan import Plan
 
 _TRAIN = "Which runs were to be trained: 'all', 'none', or names of methods, separated by commas."
 _PARAMETER = "parameter=value of the data set; may be given several times."
@@ -21,6 +18,10 @@ _WHOLE = "A run that was not trained is an error; with --no-whole it is left out
 _PROCESSES = (
     "Processes that share the work; any number has the same outcome. Default: one per core that "
     "this process may use."
+)
+_COPIES = (
+    "Write figures as SVG, PNG and PDF and tables as LaTeX and Markdown, too; with --no-copies "
+    "they stand in the pages, and their numbers in CSV files."
 )
 _URI = "MLflow's tracking URI. Default: mlflow.db in the results folder."
 
@@ -156,13 +157,7 @@ def report(
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
     out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
-    copies: Annotated[
-        bool,
-        typer.Option(
-            help="Write figures as SVG, PNG and PDF and tables as LaTeX and Markdown, too; with "
-            "--no-copies they stand in the pages, and their numbers in CSV files."
-        ),
-    ] = True,
+    copies: Annotated[bool, typer.Option(help=_COPIES)] = True,
     workers: Annotated[int | None, typer.Option(min=1, help=_PROCESSES)] = None,
 ) -> None:
     """Write the pages, tables and figures of the plan from the collected frames.
@@ -173,6 +168,8 @@ def report(
     from fedbench.base.processes import cores
     from fedbench.plan.plan_file import read_plan
     from fedbench.report import build
+    from fedbench.report.values import frames
+    from fedbench.store import Results
 
     plan = read_plan(results, scale)
     written = build(plan, results, out, workflow / "papers", workers or cores(), copies)
@@ -180,17 +177,10 @@ def report(
     write_text(out / scale / "files.txt", "\n".join(names) + "\n")
     pages = [file for file in written if file.suffix == ".html"]
     print_line(f"{len(written)} files; open {pages[0]}")
-    if absent := _not_collected(plan, results):
-        print_line(f"{absent:,} of {len({cell.run_id for cell in plan.cells}):,} runs are missing")
-
-
-def _not_collected(plan: "Plan", results: Path) -> int:
-    from fedbench.report.values import frames
-    from fedbench.store import Results
-
     files = (Results(results).frame(plan.scale, paper) for paper in plan.papers)
-    collected = (frames.states(frames.read(file)) for file in files)
-    return len({cell.run_id for cell in plan.cells}.difference(*collected))
+    planned = {cell.run_id for cell in plan.cells}
+    if absent := planned.difference(*(frames.states(frames.read(file)) for file in files)):
+        print_line(f"{len(absent):,} of {len(planned):,} runs are missing")
 
 
 @app.command(rich_help_panel=Panel.steps)

@@ -16,7 +16,6 @@ from fedbench.cli.app import Panel, app, console
 from fedbench.cli.show import how_it_ended
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.engine.machine import Machine
     from fedbench.engine.progress import Row
     from fedbench.engine.training import Watch
     from fedbench.spec import RunSpec
@@ -28,6 +27,7 @@ _FILES = (
     "Tables of runs, or folders of them, that `fedbench export` wrote: the runs are drawn among "
     "theirs. Default: among those that are finished at the scale."
 )
+_SEED = "Draws the same runs again. Default: others each time."
 _TOLERANCE = (
     "With other packages or another processor than before: the largest difference allowed, "
     "relative to numbers above 1."
@@ -57,67 +57,47 @@ def run(
     if _is_finished(settings, out, data_dir):
         return
     from fedbench.engine.machine import Machine
+    from fedbench.engine.training import run as train
+    from fedbench.jobs.live import follower
 
     machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
     try:
-        _train(spec, settings, out, data_dir, machine, live)
+        follow = follower(live, out, console.print)
+        with watching(console, settings) as show, follow(settings) as send, of_file(spec):
+
+            def watch(row: "Row") -> None:
+                show(row)
+                send(row)
+
+            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        console.print(f"{settings.id}: {how_it_ended(result.record)}; files in {out}")
     except FedbenchError:
         # another process may have trained it while this one waited
         if not _is_finished(settings, out, data_dir):
             raise
 
 
-def _train(
-    spec: Path,
-    settings: "RunSpec",
-    out: Path,
-    data_dir: Path | None,
-    machine: "Machine",
-    live: str,
-) -> None:
-    from fedbench.engine.training import run as train
-    from fedbench.jobs.live import follower
-
-    follow = follower(live, out, console.print)
-    with watching(console, settings) as show, follow(settings) as send, of_file(spec):
-
-        def watch(row: "Row") -> None:
-            show(row)
-            send(row)
-
-        result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
-    console.print(f"{settings.id}: {how_it_ended(result.record)}; files in {out}")
-
-
 def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
-    """Whether the folder holds the finished run, which is then said.
-
-    Raises `FedbenchError` if its files were changed, or its data replaced.
-    """
+    """Whether the folder holds the finished run, which is then said; raises if it was changed."""
+    from fedbench.engine.assemble import data_of
     from fedbench.store import RunFolder
 
     folder = RunFolder(out)
     record = folder.record()
     if not record or record.get("id") != settings.id or not folder.finished(settings.id):
         return False
-    _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
-    console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
-    return True
-
-
-def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
-    """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
-    from fedbench.engine.assemble import data_of
-
+    trained = record.get("data", {}).get("checksum", "")
     try:
         now = data_of(settings, data_dir).checksum
-    except FedbenchError:
-        return
+    except FedbenchError:  # without any data here there is no telling
+        now = trained
     if trained and now != trained:
         raise FedbenchError(
             f"{out}: was trained on data that have been replaced since (checksum {trained[:12]}, "
             f"now {now[:12]}); delete the folder or give another one with --out"
         )
+    console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
+    return True
 
 
 @contextmanager
@@ -164,9 +144,7 @@ def verify(
     files: Annotated[list[Path] | None, typer.Argument(help=_FILES)] = None,
     scale: options.Scale = "demo",
     sample: Annotated[int, typer.Option(min=1, help="How many finished runs are drawn.")] = 5,
-    seed: Annotated[
-        int | None, typer.Option(help="Draws the same runs again. Default: others each time.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help=_SEED)] = None,
     tolerance: Annotated[float, typer.Option(min=0, help=_TOLERANCE)] = 0.02,
     device: options.Device = "auto",
     results: options.Results = options.RESULTS,
@@ -181,7 +159,7 @@ def verify(
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
 
-    finished = _published(files, results) if files else _finished(scale, results)
+    finished = _finished(files or [], scale, results)
     runs = random.Random(seed).sample(finished, min(sample, len(finished)))  # noqa: S311
     one_thread_a_process()
     bad = 0
@@ -194,20 +172,19 @@ def verify(
         raise typer.Exit(1)
 
 
-def _published(files: list[Path], results: Path) -> "list[RunSpec]":
+def _finished(files: list[Path], scale: str, results: Path) -> "list[RunSpec]":
+    """The finished runs of a scale, or those in published files, which are restored."""
     from fedbench.jobs.publish import exports_in, read_checked, restore
-    from fedbench.store.settings import is_outdated, recorded_run
-
-    places = exports_in(files)
-    restore(places, results)
-    told = [run.record["settings"] for file in places for run in read_checked(file).runs.values()]
-    return [recorded_run(settings) for settings in told if not is_outdated(settings)]
-
-
-def _finished(scale: str, results: Path) -> "list[RunSpec]":
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state
+    from fedbench.store.settings import is_outdated, recorded_run
 
+    if files:
+        places = exports_in(files)
+        restore(places, results)
+        runs = [run for file in places for run in read_checked(file).runs.values()]
+        told = [run.record["settings"] for run in runs]
+        return [recorded_run(settings) for settings in told if not is_outdated(settings)]
     planned = read_plan(results, scale).runs
     complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
     if not complete:

@@ -1,7 +1,7 @@
 """The command `show`: a run in the terminal, with its settings and its curve, or several curves."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
     from fedbench.paper.notation import Level
-    from fedbench.plan.plan import Cell
     from fedbench.store import RunFolder
 
 _RUNS = (
@@ -25,6 +24,7 @@ _RUNS = (
     "drawn together. Or a paper, and which of its runs: methods, settings and seeds, as in "
     "`arena FedCM FedAvg delta=0.1 s0`."
 )
+_COLUMN = "What is plotted. Default: the accuracy, or else the loss."
 _WIDTH, _HEIGHT = 50, 12  # letters of the plot; a tick at every tenth
 _MANY = 5  # runs that are named where a part of an id fits several
 _CURVES = 8  # that one plot has room for
@@ -34,9 +34,7 @@ _GREEK = {"δ": "delta", "α": "alpha", "λ": "lam"}
 @app.command(rich_help_panel=Panel.runs)
 def show(
     runs: Annotated[list[str], typer.Argument(help=_RUNS)],
-    column: Annotated[
-        str, typer.Option(help="What is plotted. Default: the accuracy, or else the loss.")
-    ] = "",
+    column: Annotated[str, typer.Option(help=_COLUMN)] = "",
     scale: options.Scale = "demo",
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
@@ -67,15 +65,14 @@ def _of_paper(
     from fedbench.store import Results
 
     cells = make_plan(workflow, scale, (paper,)).cells
-    wanted = _wanted(paper, asked, cells)
+    levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
+    names = [{axis: _names(axis, level) for axis, level in each.items()} for each in levels]
+    wanted = _wanted(paper, asked, names)
     found: dict[str, dict[str, RunFolder]] = {}
-    for cell in cells:
-        folder, levels = Results(results).run(cell.run_id), _levels(cell)
-        if folder.has_record() and all(
-            names & {*map(_plain, _names(axis, levels[axis]))}
-            for axis, names in wanted.items()
-            if axis in levels
-        ):
+    for cell, own in zip(cells, names, strict=True):
+        fits = (words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
+        folder = Results(results).run(cell.run_id)
+        if all(fits) and folder.has_record():
             label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
             found.setdefault(label, {})[cell.run_id] = folder
     if not found:
@@ -83,8 +80,8 @@ def _of_paper(
             f"{results}: no finished run of {paper} at scale {scale} fits; another scale: --scale"
         )
     if len(found) > _CURVES:
-        others = {_names(axis, x)[0] for c in cells for axis, x in c.coords.items()
-                  if axis not in (*wanted, "method")}  # fmt: skip
+        left = {x for each in names for x in each} - {*wanted, "method", "seed"}
+        others = {each[axis][0] for each in names for axis in left & each.keys()}
         raise FedbenchError(
             f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of "
             f"these: {', '.join(sorted(others)) or 'nothing else'}"
@@ -92,21 +89,16 @@ def _of_paper(
     return {label: [*folders.values()] for label, folders in found.items()}
 
 
-def _wanted(paper: str, asked: list[str], cells: "Sequence[Cell]") -> dict[str, set[str]]:
+def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:
     """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
-    every = [(axis, _names(axis, x)) for c in cells for axis, x in _levels(c).items()]
-    axis_of = {_plain(name): axis for axis, names in every for name in names}
+    every = [(axis, name) for each in names for axis, of in each.items() for name in of]
+    axis_of = {_plain(name): axis for axis, name in every}
     wanted: dict[str, set[str]] = {}
     for word in asked:
         if _plain(word) not in axis_of:
-            known = {name for _, names in every for name in names}
-            raise unknown(f"method, setting or seed of {paper}", word, known)
+            raise unknown(f"method, setting or seed of {paper}", word, {name for _, name in every})
         wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
     return wanted
-
-
-def _levels(cell: "Cell") -> "dict[str, Level]":
-    return cell.coords | {"seed": f"s{cell.seed}"}
 
 
 def _names(axis: str, level: "Level") -> list[str]:
@@ -142,6 +134,7 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
 
 
 def _show_one(folder: "RunFolder", column: str) -> None:
+    from fedbench.plan.search import as_trained
     from fedbench.store import state
 
     record = folder.record()
@@ -153,8 +146,20 @@ def _show_one(folder: "RunFolder", column: str) -> None:
     history = folder.history()
     plotted = _column(column, history)
     table = Table(show_header=False, title=record["id"], title_justify="left")
-    for name, value in _facts(record, folder):
-        table.add_row(name, value)
+    settings, chosen = as_trained(record["settings"], record["resolved"])
+    settings.pop("numerics", None)  # then those that are not the defaults are left
+    for name, value in settings.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        table.add_row(name, f"{text} ({chosen[name]})" if name in chosen else text)
+    seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
+    table.add_row("status", how_it_ended(record))
+    table.add_row("seconds", ", ".join(seconds))
+    table.add_row("sample passes", f"{record['sample_passes']:,}")
+    if "floats" in record:
+        sent = (f"{way} {n:,}" for way, n in record["floats"].items())
+        table.add_row("numbers sent", ", ".join(sent))
+    table.add_row("device", record["device"])
+    table.add_row("folder", str(folder.path))
     console.print(table)
     console.print(f"{plotted} over the rounds")
     console.print(_plot({"": history.set_index("round")[plotted]}, plotted), highlight=False)
@@ -182,25 +187,6 @@ def _column(asked: str, history: "pd.DataFrame") -> str:
     if asked and asked not in history:
         raise unknown("column", asked, history.columns)
     return asked or ("accuracy" if "accuracy" in history else "loss")
-
-
-def _facts(record: dict[str, Any], folder: "RunFolder") -> Iterator[tuple[str, str]]:
-    """Settings that are not the defaults, then what the run cost, and where it is."""
-    from fedbench.plan.search import as_trained
-
-    settings, chosen = as_trained(record["settings"], record["resolved"])
-    settings.pop("numerics", None)
-    for name, value in settings.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield name, f"{text} ({chosen[name]})" if name in chosen else text
-    seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
-    yield "status", how_it_ended(record)
-    yield "seconds", ", ".join(seconds)
-    yield "sample passes", f"{record['sample_passes']:,}"
-    if "floats" in record:
-        yield "numbers sent", ", ".join(f"{way} {n:,}" for way, n in record["floats"].items())
-    yield "device", record["device"]
-    yield "folder", str(folder.path)
 
 
 def how_it_ended(record: Mapping[str, Any]) -> str:

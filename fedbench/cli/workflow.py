@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,30 +25,28 @@ from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line
 
-if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.jobs.publish import Exported
-
 PUBLISHED = Path("results/published")
 _NAMED = 3  # missing runs that are named
 _EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
 _PROFILE = "profiles/slurm/config.yaml"  # where a cluster's account and partition are named
+_STARTED = "Where the workflow was started. Default: the working folder."
+_PAPERS = "Names of papers. Default: all papers."
+_ALSO = "The same, separated by commas. Default: all papers."
+_EXPORTS = (
+    f"Folders that `fedbench export` wrote, or tables of runs in these. Default: {PUBLISHED}."
+)
 _FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml", _PROFILE)
 
 
 @app.command(rich_help_panel=Panel.results)
 def workflow() -> None:
     """Print the path of the Snakefile: snakemake -s "$(fedbench workflow)" --cores all."""
-    print(_snakefile())
+    print((project() / "Snakefile").resolve())
 
 
 @app.command(rich_help_panel=Panel.results)
 def unlock(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="Where the workflow was started. Default: the working folder.", show_default=False
-        ),
-    ] = Path(),
+    folder: Annotated[Path, typer.Argument(help=_STARTED, show_default=False)] = Path(),
 ) -> None:
     """Free the folder of a workflow that was killed; refused while one still runs there."""
     from fedbench.jobs.lifecycle import unlock as free
@@ -78,7 +76,8 @@ def reproduce(cores: str, **config: object) -> None:
     from fedbench.jobs.status import COMMAND
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
-    command = [sys.executable, "-P", "-m", "snakemake", "-s", str(_snakefile()), "--cores", cores]
+    snakefile = str((project() / "Snakefile").resolve())
+    command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
     with TemporaryDirectory() as folder:
         # in a file: of text after --config Snakemake takes 2024 for a number, # for a comment
         file = Path(folder, "config.json")
@@ -91,20 +90,13 @@ def reproduce(cores: str, **config: object) -> None:
         raise typer.Exit(done.returncode)
 
 
-def _snakefile() -> Path:
-    return (project() / "Snakefile").resolve()
-
-
 def _cache(instead: str) -> dict[str, str]:
-    """The variables that give Snakemake another folder for its cache where it cannot write to it.
-
-    Its first act is to make that folder, in the user's home. The data are left where they were.
-    """
+    """The variables that give Snakemake another cache where it cannot write; data stay in place."""
     from platformdirs import user_cache_dir
 
     from fedbench.data.source import data_folder
 
-    try:
+    try:  # Snakemake's first act is to make that folder, in the user's home
         require_writable(Path(user_cache_dir("snakemake", "snakemake")))
     except FedbenchError:
         return {"XDG_CACHE_HOME": instead, "FEDBENCH_DATA": str(data_folder().absolute())}
@@ -117,8 +109,15 @@ def _stopped_in_order() -> Iterator[None]:
 
     Ctrl-C reaches it without this process; `kill`, which does not, is handed on.
     """
+    import psutil
+
+    def hand_on(number: int, _: object) -> None:
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):  # it has just ended
+                child.send_signal(number)
+
     # unlike a signal that is ignored, one that does nothing does not hold for Snakemake too
-    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: _hand_on}
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: hand_on}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
@@ -127,22 +126,10 @@ def _stopped_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _hand_on(number: int, _: object) -> None:
-    import psutil
-
-    for child in psutil.Process().children():
-        with suppress(psutil.Error):  # it has just ended
-            child.send_signal(number)
-
-
 @app.command(rich_help_panel=Panel.results)
 def export(
-    papers: Annotated[
-        list[str] | None, typer.Argument(help="Names of papers. Default: all papers.")
-    ] = None,
-    also: Annotated[
-        str, typer.Option("--papers", help="The same, separated by commas. Default: all papers.")
-    ] = "",
+    papers: Annotated[list[str] | None, typer.Argument(help=_PAPERS)] = None,
+    also: Annotated[str, typer.Option("--papers", help=_ALSO)] = "",
     scale: options.Scale = "demo",
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
@@ -158,33 +145,22 @@ def export(
 
     plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
     for paper in plan.papers:
-        print_line(_exported(publish(plan, paper, results, out)))
-
-
-def _exported(done: "Exported") -> str:
-    line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
-    if done.others:
-        line += f", and {done.others:,} of other plans"
-    size = sum(file.stat().st_size for file in done.files) / 1e6
-    line += f"; {done.new:,} new, {size:.2f} MB" if done.files else "; nothing is new"
-    if done.missing:
+        done = publish(plan, paper, results, out)
+        line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
+        line += f", and {done.others:,} of other plans" if done.others else ""
+        size = sum(file.stat().st_size for file in done.files) / 1e6
+        line += f"; {done.new:,} new, {size:.2f} MB" if done.files else "; nothing is new"
         more = len(done.missing) - _NAMED
-        line += f"; missing: {', '.join(done.missing[:_NAMED])}"
+        line += f"; missing: {', '.join(done.missing[:_NAMED])}" if done.missing else ""
         line += f" and {more:,} more" if more > 0 else ""
-    if done.unknown:
-        line += f"; without the facts of the data sets {', '.join(done.unknown)}"
-    return line
+        if done.unknown:
+            line += f"; without the facts of the data sets {', '.join(done.unknown)}"
+        print_line(line)
 
 
 @app.command(rich_help_panel=Panel.results)
 def restore(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Folders that `fedbench export` wrote, or tables of runs in these. "
-            f"Default: {PUBLISHED}."
-        ),
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help=_EXPORTS)] = None,
     results: options.Results = options.RESULTS,
 ) -> None:
     """Turn published files back into runs, so that the workflow trains none of them.

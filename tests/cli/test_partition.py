@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedbench import Dataset, RunSpec
-from fedbench.cli.partition import Preview, preview, previews
+from fedbench.cli.preview import Preview, preview, previews
 from fedbench.engine.assemble import assemble
 
 
@@ -34,7 +34,7 @@ def test_worked_example():
     counts = np.array([[2, 0, 0], [0, 3, 3]])
     spec = RunSpec(partition={"dp": {"delta": 0.3}}, clients=2, validation=0.2, data_seed=7)
     found = Preview(spec, counts, samples=15, held_out=3, held=8)
-    assert (found.title, found.unused) == ("DP(δ=0.3)", 4)
+    assert (found.title, found.facts()["unused"]) == ("DP(δ=0.3)", 4)
     assert found.heading == "digits, 2 clients, seed 7, 20% held out"
     facts = found.facts()
     assert facts["partition"] == {"dp": {"delta": 0.3}}

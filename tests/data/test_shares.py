@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedbench import Dataset, Partition, RunSpec, run
-from fedbench.cli.partition import Preview
+from fedbench.cli.preview import Preview
 from fedbench.data.shares import Unused, draw_partition, hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.jobs.collect import collect
@@ -118,7 +118,7 @@ def test_clients_that_overlap_are_refused_unless_they_are_meant_to(refuses, cpu)
 def test_a_preview_counts_shared_samples_once():
     counts = np.array([[3, 0], [3, 0], [0, 2]])  # clients 0 and 1 hold the same three
     found = Preview(RunSpec(clients=3), counts, samples=10, held_out=1, held=5)
-    assert (found.unused, found.shared) == (4, 3)
+    assert (found.facts()["unused"], found.facts()["shared"]) == (4, 3)
     assert found.words()["held again by others"] == "3"
     assert "held again by others" not in Preview(RunSpec(clients=3), counts, 10, 1, 8).words()
 

@@ -15,7 +15,7 @@ from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
-from fedbench.report.kinds.lines import _mean
+from fedbench.report.kinds.probed import _mean
 from fedbench.report.values.frames import Collected
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
@@ -321,12 +321,17 @@ def test_bars_in_groups(made):
 
 
 def test_bubbles_count_a_clients_classes(made):
-    panel = panel_of(made, "bubbles")
-    table = panel.hues[0].first("clients")
-    counts = registry.build("figure", "bubbles", {})._counts(panel)
-    assert counts.shape == (20, 10)
-    assert counts.sum() == table["count"].sum()
-    assert len(shown(made, "bubbles").axes) == 3
+    held = panel_of(made, "bubbles").hues[0].first("clients").query("count > 0")
+    figure = shown(made, "bubbles")
+    assert len(figure.axes) == 3
+    axes = figure.axes[0]
+    assert (axes.get_xlim(), axes.get_ylim()) == ((-0.5, 19.5), (-0.5, 9.5))
+    (bubbles,) = axes.collections
+    areas = dict(zip(map(tuple, bubbles.get_offsets().tolist()), bubbles.get_sizes(), strict=True))
+    counts = {(row.client, row.label): row.count for row in held.itertuples()}
+    assert areas.keys() == counts.keys()
+    per_sample = [areas[at] / counts[at] for at in counts]
+    assert per_sample == pytest.approx([per_sample[0]] * len(counts))
 
 
 def test_an_embedding_has_a_panel_for_each_method_and_model(made):

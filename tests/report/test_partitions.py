@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from fedbench.report.figures.save import write
-from fedbench.report.kinds.bubbles import draw_partitions
+from fedbench.report.kinds.bars import draw_partitions
 from tests.data.partition_cases import FAST
 
 COUNTS = np.array([[100, 0], [25, 50], [0, 4]])  # three clients, two classes

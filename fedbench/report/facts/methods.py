@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fedbench.paper.notation import Level
 from fedbench.report.facts.settings import constant, network
-from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value, columns_of
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, columns_of
 from fedbench.report.values.numbers import point_name
 from fedbench.sampling.sampler import cohort_size
-from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:
     from torch.nn import Linear
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from fedbench.core.part import Sizes
 
 Terms = Counter[str]  # how often each kind of operation is made
-_ORDER = ("H·g", "H·f", "H", "m", "")  # of the terms in a sum
 
 
 def added_cost(parts: list[Any], sizes: "Sizes") -> Terms:
@@ -33,12 +31,9 @@ def added_cost(parts: list[Any], sizes: "Sizes") -> Terms:
 
 @dataclass(frozen=True)
 class Traits(Fact):
-    """Ticks and crosses from what the parts declare (FedGKD paper, Table 1).
+    """Ticks and crosses from what the parts declare (FedGKD paper, Table 1)."""
 
-    `methods` are levels of the axis `method`.
-    """
-
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # levels of the axis `method`
 
     def table(self, reader: PaperReader) -> FactTable:
         """One row per method, under the paper's column names; the last one says what is shared."""
@@ -70,6 +65,8 @@ class Traffic(Fact):
 
     def table(self, reader: PaperReader) -> FactTable:
         """One row per level, axis by axis."""
+        from fedbench.core.part import Sizes
+
         columns = {
             "Models per client and round": ("Received", "Sent"),
             "Passes per sample": ("Forward", "Backward"),
@@ -79,7 +76,16 @@ class Traffic(Fact):
             "the model to each client and back, and makes one forward and one backward pass per "
             "sample. A teacher's pass counts each time it is made."
         )
-        sizes = _sizes(reader.run(self.at))
+        run = reader.run(self.at)
+        module = network(run)
+        sizes = Sizes(
+            d=sum(value.numel() for value in module.parameters()),
+            classes=constant(run, "CLASSES"),
+            K=run.clients,
+            m=cohort_size(run.clients, run.participation),
+            epochs=run.local_epochs or 1,
+            features=cast("Linear", module.get_submodule("head")).in_features,
+        )
         rows = []
         for axis, level in ((axis, level) for axis, of in self.rows.items() for level in of):
             cost = added_cost(reader.parts(axis, level), sizes)
@@ -89,31 +95,16 @@ class Traffic(Fact):
         return FactTable("Method", columns_of(columns), tuple(rows), note)
 
 
-def _sizes(run: RunSpec) -> "Sizes":
-    from fedbench.core.part import Sizes
-
-    module = network(run)
-    return Sizes(
-        d=sum(value.numel() for value in module.parameters()),
-        classes=constant(run, "CLASSES"),
-        K=run.clients,
-        m=cohort_size(run.clients, run.participation),
-        epochs=run.local_epochs or 1,
-        features=cast("Linear", module.get_submodule("head")).in_features,
-    )
-
-
 @dataclass(frozen=True)
 class Passes(Fact):
-    """Passes through a client's data and models sent, per round (ASD paper, section 6).
+    """Passes through a client's data and models sent, per round (ASD paper, section 6)."""
 
-    `methods` are levels of the axis `method`.
-    """
-
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # levels of the axis `method`
 
     def table(self, reader: PaperReader) -> FactTable:
         """One row per method."""
+        from fedbench.core.part import LARGE
+
         columns = {
             "Passes per client and round": (
                 "Forward, outputs stored", "Forward, as run here", "Backward",
@@ -127,30 +118,23 @@ class Passes(Fact):
             "Models count what is sent in multiples of the model's size; label counts and the like "
             "are left out."
         )
-        rows = tuple(FactRow(name, _passes(reader, name)) for name in self.methods)
-        return FactTable("Method", columns_of(columns), rows, note)
-
-
-def _passes(reader: PaperReader, method: str) -> tuple[Value, ...]:
-    from fedbench.core.part import LARGE
-
-    epochs = reader.run({}).local_epochs or 1
-    cost = added_cost(reader.parts("method", method), replace(LARGE, epochs=epochs))
-    forward, taught = 1 + cost["forward"], cost["teachers"]
-    stored = epochs * (forward - taught) + taught
-    moved = (round(1 + cost[way] / LARGE.d, 6) for way in ("down", "up"))
-    values = (stored, epochs * forward, epochs * (1 + cost["backward"]), *moved)
-    return tuple(int(x) if float(x).is_integer() else x for x in values)
+        epochs, rows = reader.run({}).local_epochs or 1, []
+        for name in self.methods:
+            cost = _large(reader.parts("method", name), epochs, LARGE.m)
+            forward, taught = 1 + cost["forward"], cost["teachers"]
+            passes = (epochs * (forward - taught) + taught, epochs * forward)
+            moved = (round(1 + cost[way] / LARGE.d, 6) for way in ("down", "up"))
+            values = (*passes, epochs * (1 + cost["backward"]), *moved)
+            whole = tuple(int(x) if float(x).is_integer() else x for x in values)
+            rows.append(FactRow(name, whole))
+        return FactTable("Method", columns_of(columns), tuple(rows), note)
 
 
 @dataclass(frozen=True)
 class Costs(Fact):
-    """Vector operations by phase, as in Table 1 of the FedDPC paper, from what the parts declare.
+    """Vector operations by phase, by what parts declare, as in Table 1 of the FedDPC paper."""
 
-    `methods` are levels of the axis `method`.
-    """
-
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # levels of the axis `method`
 
     def table(self, reader: PaperReader) -> FactTable:
         """One row per method, under the paper's column names."""
@@ -171,40 +155,34 @@ class Costs(Fact):
         rows = []
         for name in self.methods:
             parts = reader.parts("method", name)
-            phases = (_local(parts, epochs), _server(parts, epochs))
-            sums = [[*terms, sum(terms, Counter())] for terms in phases]
+            sums = [[*terms, sum(terms, Counter())] for terms in _phases(parts, epochs)]
             rows.append(FactRow(name, tuple(_text(terms) for of in sums for terms in of)))
         return FactTable("Method", columns_of(columns), tuple(rows), note)
 
 
-def _local(parts: list[Any], epochs: int) -> list[Terms]:
-    """At a client: FedAvg copies x_t, makes a gradient and an update per step, and a difference."""
+def _phases(parts: list[Any], epochs: int) -> tuple[list[Terms], list[Terms]]:
+    """At a client, and at the server, where what a part declares may grow with m."""
     from fedbench.core.part import overriding
 
-    total = _large(parts, epochs, m=1)
+    one, two = (_large(parts, epochs, m) for m in (1, 2))
     # of parts that change the step taken, and not the gradient
     moving = [x for x in parts if overriding([x], "move") and not overriding([x], "grad")]
-    moved = _large(moving, epochs, m=1)["ops_step"]
-    passes = {"H·g": 1 + total["backward"], "H·f": total["forward"] - total["backward"]}
-    return [
-        Counter({"": 1 + total["ops_begin"]}),
-        Counter({**passes, "H": total["ops_step"] - moved}),
+    moved = _large(moving, epochs)["ops_step"]
+    passes = {"H·g": 1 + one["backward"], "H·f": one["forward"] - one["backward"]}
+    local: list[Terms] = [  # FedAvg copies x_t, has a gradient and an update per step, a difference
+        Counter({"": 1 + one["ops_begin"]}),
+        Counter({**passes, "H": one["ops_step"] - moved}),
         Counter({"H": 1 + moved}),
-        Counter({"": 1 + total["ops_end"]}),
+        Counter({"": 1 + one["ops_end"]}),
     ]
-
-
-def _server(parts: list[Any], epochs: int) -> list[Terms]:
-    """At the server: FedAvg adds up m updates; what a part declares may grow with m."""
-    one, two = (_large(parts, epochs, m) for m in (1, 2))
     slope = {name: two[name] - one[name] for name in two}
     step = Counter({"m": 1 + one["ops_receive"] + slope["ops_server"]})
     step[""] = one["ops_server"] - slope["ops_server"]
     maintain = slope["ops_maintain"]
-    return [step, Counter({"m": maintain, "": one["ops_maintain"] - maintain})]
+    return local, [step, Counter({"m": maintain, "": one["ops_maintain"] - maintain})]
 
 
-def _large(parts: list[Any], epochs: int, m: int) -> Terms:
+def _large(parts: list[Any], epochs: int, m: int = 1) -> Terms:
     """The added cost for a model so large that nothing but models counts."""
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
@@ -213,6 +191,6 @@ def _large(parts: list[Any], epochs: int, m: int) -> Terms:
 
 def _text(terms: Terms) -> str | None:
     """'H·g + 2H', or None for nothing."""
-    counts = [(terms[name], name) for name in _ORDER if terms[name]]
+    counts = [(terms[name], name) for name in ("H·g", "H·f", "H", "m", "") if terms[name]]
     texts = (name if name and count == 1 else f"{count:g}{name}" for count, name in counts)
     return " + ".join(texts) or None

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import product
 from statistics import median, median_low
 from typing import TYPE_CHECKING, Any
 
@@ -29,25 +30,19 @@ _LAYERS = {
 
 
 def constant(run: RunSpec, name: str) -> Any:
-    """The class constant `name` of the run's data source.
-
-    Raises `FedbenchError` if the source declares none.
-    """
+    """The class constant `name` of the run's data source; raises `FedbenchError` if it has none."""
     entry = registry.find("dataset", run.dataset.name)
     if name not in entry.constants:
         raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
     return entry.constants[name]
 
 
-def client_sizes(run: RunSpec) -> tuple[int, list[int]]:
-    """How many training samples are not held out, and how many each client has, in rising order.
-
-    No data are read: the run's partition divides as many labels as the data source declares, each
-    class equally frequent.
-    """
+def _client_sizes(run: RunSpec) -> tuple[int, list[int]]:
+    """How many training samples are not held out, and how many each client has, in rising order."""
     from fedbench.data.dataset import Dataset
     from fedbench.data.shares import draw_partition, hold_out  # only here, as it loads torch
 
+    # no data are read: as many labels as the source declares, each class equally frequent
     classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
     labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
     data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
@@ -71,13 +66,10 @@ def network(run: RunSpec) -> "nn.Module":
 
 @dataclass(frozen=True)
 class Datasets(Fact):
-    """Training and test samples, classes, clients and samples per client (FedGKD paper, Table 2).
+    """Samples for training and test, classes, clients and what each has (FedGKD paper, Table 2)."""
 
-    `rows` are levels of the axis `dataset`; `at` are levels of other axes ({alpha: 0.1}).
-    """
-
-    rows: tuple[str, ...]
-    at: dict[str, Level] = field(default_factory=dict)
+    rows: tuple[str, ...]  # levels of the axis `dataset`
+    at: dict[str, Level] = field(default_factory=dict)  # levels of other axes: {alpha: 0.1}
 
     def table(self, reader: PaperReader) -> FactTable:
         """Printed numbers beside those counted here."""
@@ -90,54 +82,49 @@ class Datasets(Fact):
             "Counted here by dividing as many labels as the data set has among the clients, each "
             "class equally frequent."
         )
-        rows = tuple(FactRow(name, self._values(name, reader)) for name in self.rows)
-        return FactTable("Data set", columns_of(columns), rows, note)
-
-    def _values(self, name: str, reader: PaperReader) -> tuple[Value, ...]:
-        run = reader.run({"dataset": name, **self.at})
-        printed = (reader.number(name, x) for x in ("train_size", "classes", "clients"))
-        train, sizes = client_sizes(run)
-        ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
-        counted = (train, constant(run, "CLASSES"), run.clients, constant(run, "SAMPLES")[1])
-        return (*(None if x is None else int(x) for x in printed), *counted, " to ".join(ends))
+        rows = []
+        for name in self.rows:
+            run = reader.run({"dataset": name, **self.at})
+            numbers = [reader.number(name, x) for x in ("train_size", "classes", "clients")]
+            train, sizes = _client_sizes(run)
+            ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
+            counted = (train, constant(run, "CLASSES"), run.clients, constant(run, "SAMPLES")[1])
+            told = (None if x is None else int(x) for x in numbers)
+            rows.append(FactRow(name, (*told, *counted, " to ".join(ends))))
+        return FactTable("Data set", columns_of(columns), tuple(rows), note)
 
 
 @dataclass(frozen=True)
 class Architectures(Fact):
-    """Layers of the models with output shapes and numbers of parameters (ASD paper, Table 5).
+    """Layers of the models with output shapes and numbers of parameters (ASD paper, Table 5)."""
 
-    `rows` are levels of the axis `dataset`, one model each.
-    """
-
-    rows: tuple[str, ...]
+    rows: tuple[str, ...]  # levels of the axis `dataset`, one model each
 
     def table(self, reader: PaperReader) -> FactTable:
-        """One group of rows per model, its total last."""
+        """One group of rows per model: its layers in the order of their calls, its total last."""
+        import torch
+
         note = (
             "Counted on the models as built here. An output is channels × height × width, or units."
         )
-        rows = [row for name in self.rows for row in _model(name, reader.run({"dataset": name}))]
+        rows: list[FactRow] = []
+        for name in self.rows:
+            run = reader.run({"dataset": name})
+            module = network(run)
+            group = f"{registry.find('model', run.model.name).attribute}, {name}"
+
+            def note_layer(layer: "nn.Module", _: Any, output: Any, group: str = group) -> None:
+                kind, size = type(layer).__name__, sum(x.numel() for x in layer.parameters())
+                text = _LAYERS.get(kind, kind).format(**vars(layer))
+                rows.append(FactRow(text, (" × ".join(map(str, output.shape[1:])), size), group))
+
+            for layer in module.modules():
+                if not list(layer.children()) and type(layer).__name__ != "Identity":
+                    layer.register_forward_hook(note_layer)
+            module(torch.empty(1, *constant(run, "SHAPE"), device="meta"))
+            total = sum(value.numel() for value in module.parameters())
+            rows.append(FactRow("All", (None, total), group))
         return FactTable("Layer", columns_of({"": ("Output", "Parameters")}), tuple(rows), note)
-
-
-def _model(name: str, run: RunSpec) -> list[FactRow]:
-    """The layers that contain no other layer, in the order in which they are called."""
-    import torch
-
-    module, rows = network(run), list[FactRow]()
-    group = f"{registry.find('model', run.model.name).attribute}, {name}"
-
-    def note(layer: "nn.Module", _: Any, output: Any) -> None:
-        kind, size = type(layer).__name__, sum(value.numel() for value in layer.parameters())
-        text = _LAYERS.get(kind, kind).format(**vars(layer))
-        rows.append(FactRow(text, (" × ".join(map(str, output.shape[1:])), size), group))
-
-    for layer in module.modules():
-        if not list(layer.children()) and type(layer).__name__ != "Identity":
-            layer.register_forward_hook(note)
-    module(torch.empty(1, *constant(run, "SHAPE"), device="meta"))
-    total = sum(value.numel() for value in module.parameters())
-    return [*rows, FactRow("All", (None, total), group)]
 
 
 @dataclass(frozen=True)
@@ -167,16 +154,16 @@ class Momentum(Fact):
             "uploads, first and last are the weights of its first and its last gradient; all is "
             "the sum of the weights, that of the inherited momentum included."
         )
-        rows = tuple(self._row(name, level, reader) for name in self.rows for level in self.levels)
-        return FactTable("Setting", columns, rows, note)
-
-    def _row(self, name: str, level: Level, reader: PaperReader) -> FactRow:
-        run = reader.run({"dataset": name, self.axis: level})
-        sizes = [median(client_sizes(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
-        batches = (math.ceil(size / (run.batch or size)) for size in sizes)
-        H = median_low([run.steps or (run.epochs or 1) * number for number in batches])
-        cells = [f"{x:.3f}" for weights in self._weights(H, reader) for x in weights]
-        return FactRow(point_name(self.axis, level), (round(median(sizes)), H, *cells), name)
+        rows = []
+        for name, level in product(self.rows, self.levels):
+            run = reader.run({"dataset": name, self.axis: level})
+            sizes = [median(_client_sizes(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
+            batches = (math.ceil(size / (run.batch or size)) for size in sizes)
+            H = median_low([run.steps or (run.epochs or 1) * number for number in batches])
+            cells = [f"{x:.3f}" for weights in self._weights(H, reader) for x in weights]
+            values: tuple[Value, ...] = (round(median(sizes)), H, *cells)
+            rows.append(FactRow(point_name(self.axis, level), values, name))
+        return FactTable("Setting", columns, tuple(rows), note)
 
     def _weights(self, H: int, reader: PaperReader) -> list[tuple[float, float, float]]:
         beta = reader.parts("method", "RMFL")[0].beta

@@ -1,9 +1,7 @@
 """What a figure of a paper shows: which runs stand in which panel, titles, styles, the legend."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
@@ -13,32 +11,23 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches
 from fedbench.plan.substitutions import Substitutions, merged
-from fedbench.report.figures.panels import Entries, Figure, Hue, Kind, Panel
-from fedbench.report.figures.style import styles
+from fedbench.report.figures.panels import Entries, Hue, Kind, Line2D, Panel, Patch
+from fedbench.report.figures.style import filling, stroke, styles
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import level_name, point_name
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """All that a figure shows.
-
-    `across` is how many panels stand side by side (0: as many as fit); `substituted` says how its
-    runs differ from the paper's.
-    """
+    """All that a figure shows."""
 
     key: str
     title: str
     caption: str
     kind: Kind
     panels: tuple[Panel, ...] = field(repr=False)
-    across: int
-    substituted: Substitutions
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Titles of the parts that each panel is divided into."""
-        return self.kind.parts(self.panels)
+    across: int  # how many panels stand side by side; 0: as many as fit
+    substituted: Substitutions  # in what its runs differ from the paper's
 
     @property
     def lack(self) -> str:
@@ -46,29 +35,6 @@ class Drawing:
         if any(map(self.kind.has, self.panels)):
             return ""
         return "; ".join(dict.fromkeys(map(self.kind.absence, self.panels)))
-
-
-@dataclass(frozen=True)
-class _Draft:
-    place: str
-    paper: Paper
-    figure: items.Figure
-    kind: Kind
-    cells: list[Cell]
-    collected: Collected
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """The axes of the grid that have one panel per combination of their levels."""
-        panels, hue = self.figure.panels, self.figure.hue
-        return (*panels, hue) if self.kind.apart and hue not in panels else panels
-
-    def levels(self, axis: str) -> list[Level]:
-        """The levels of an axis that are drawn, in the grid's order."""
-        if axis == "metric":
-            return list(self.figure.metrics)
-        planned = {cell.coords[axis] for cell in self.cells}
-        return [x for x in self.paper.grids[self.figure.grid].axes[axis] if x in planned]
 
 
 def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
@@ -80,99 +46,79 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     figure = paper.figures[at[1]]
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
     cells = plan.select(at[0], figure.grid, figure.where)
-    draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, collected)
-    _check_columns(draft)
-    panels = tuple(_panels(draft))
-    axes = [axis for axis in figure.where if len(draft.levels(axis)) == 1]
-    title = ", ".join([figure.title, *(_title(axis, draft.levels(axis)[0]) for axis in axes)])
-    notes = merged(cell.substituted for cell in cells)
+    for metric in (reading(name).metric for name in figure.metrics if not kind.reads):
+        lacks = metric not in collected.frame.columns
+        if lacks and any(cell.run_id in collected.states for cell in cells):
+            raise FedbenchError(
+                f"{at[0]}: figures.{at[1]}: no run has the column '{metric}'; name its probe in "
+                "`watch`"
+            )
+    levels: dict[str, list[Level]] = {"metric": [*figure.metrics]}
+    for axis, of_axis in paper.grids[figure.grid].axes.items():
+        planned = {cell.coords[axis] for cell in cells}
+        levels[axis] = [level for level in of_axis if level in planned]
+    apart = kind.apart and figure.hue not in figure.panels
+    axes = (*figure.panels, figure.hue) if apart else figure.panels
+    panels = _panels(paper, figure, axes, levels, cells, collected)
+    alone = [_title(axis, levels[axis][0]) for axis in figure.where if len(levels[axis]) == 1]
     caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     across = 0
-    if len(draft.axes) == 2:  # a column per level, where every combination has a panel
-        rows, columns = (len(draft.levels(axis)) for axis in draft.axes)
+    if len(axes) == 2:  # a column per level, where every combination has a panel
+        rows, columns = (len(levels[axis]) for axis in axes)
         across = columns if len(panels) == rows * columns and 1 < columns <= 4 else 0
-    return Drawing(at[1], title, caption, kind, panels, across, notes)
+    notes = merged(cell.substituted for cell in cells)
+    return Drawing(at[1], ", ".join([figure.title, *alone]), caption, kind, panels, across, notes)
 
 
-def _check_columns(draft: _Draft) -> None:
-    """Refuse a figure of a column that the collected runs do not have."""
-    columns = draft.collected.frame.columns
-    for metric in (reading(name).metric for name in draft.figure.metrics if not draft.kind.reads):
-        if metric not in columns and any(c.run_id in draft.collected.states for c in draft.cells):
-            raise FedbenchError(
-                f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
-            )
-
-
-def _panels(draft: _Draft) -> Iterator[Panel]:
-    for point in product(*(draft.levels(axis) for axis in draft.axes)):
-        coords = dict(zip(draft.axes, point, strict=True))
-        real: Where = {axis: level for axis, level in coords.items() if axis != "metric"}
-        cells = [cell for cell in draft.cells if matches(cell.coords, real)]
-        hues = tuple(_hues(draft, coords, cells))
-        titles = [_title(x, at) for x, at in coords.items() if len(draft.levels(x)) > 1]
-        metric = str(coords.get("metric", draft.figure.metrics[0]))
+def _panels(
+    paper: Paper,
+    figure: items.Figure,
+    axes: tuple[str, ...],
+    levels: dict[str, list[Level]],
+    cells: list[Cell],
+    collected: Collected,
+) -> tuple[Panel, ...]:
+    """One panel per combination of levels of the axes, with a hue per level that has cells."""
+    # of all levels of the hue in the whole paper, so that each has one style in all figures
+    named = [level for level in paper.levels.get(figure.hue, {}) if level != "each"]
+    named += [level for grid in paper.grids.values() for level in grid.axes.get(figure.hue, ())]
+    style_of = styles(levels["metric"] if figure.hue == "metric" else named)
+    panels = []
+    for point in product(*(levels[axis] for axis in axes)):
+        coords, hues = dict(zip(axes, point, strict=True)), []
+        for level in levels[figure.hue]:
+            asked: Where = {figure.hue: level, **coords}
+            metric = str(asked.pop("metric", figure.metrics[0]))
+            own = tuple(cell for cell in cells if matches(cell.coords, asked))
+            if own and coords.get(figure.hue, level) == level:
+                name = _title(figure.hue, level)
+                hues.append(Hue(name, style_of[level], metric, own, collected))
+        title = ", ".join(_title(axis, x) for axis, x in coords.items() if len(levels[axis]) > 1)
         if hues:
-            yield Panel(coords, ", ".join(titles), metric, hues)
+            metric = str(coords.get("metric", figure.metrics[0]))
+            panels.append(Panel(coords, title, metric, tuple(hues)))
+    return tuple(panels)
 
 
 def _title(axis: str, level: Level) -> str:
     return level_name(axis, level) if axis in ("method", "metric") else point_name(axis, level)
 
 
-def _hues(draft: _Draft, coords: dict[str, Level], cells: list[Cell]) -> Iterator[Hue]:
-    axis = draft.figure.hue
-    style_of = styles(_all_levels(draft))
-    for level in draft.levels(axis):
-        of_level = [cell for cell in cells if axis == "metric" or cell.coords[axis] == level]
-        if of_level and coords.get(axis, level) == level:
-            metric = level if axis == "metric" else coords.get("metric", draft.figure.metrics[0])
-            name, cells_of = _title(axis, level), tuple(of_level)
-            yield Hue(name, style_of[level], str(metric), cells_of, draft.collected)
-
-
-def _all_levels(draft: _Draft) -> list[Level]:
-    """All levels of the hue in the whole paper, so that each has one style in all figures."""
-    hue, paper = draft.figure.hue, draft.paper
-    if hue == "metric":
-        return list(draft.figure.metrics)
-    named = [level for level in paper.levels.get(hue, {}) if level != "each"]
-    return named + [level for grid in paper.grids.values() for level in grid.axes.get(hue, ())]
-
-
-_LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line
-
-
-@dataclass(frozen=True)
-class Legend:
-    """The entries of a legend and in how many columns they stand."""
-
-    entries: Entries
-    columns: int
-
-    @property
-    def height(self) -> float:
-        """Inches that the legend takes below the panels."""
-        return -(-len(self.entries) // self.columns) * _LINE if self.entries else 0.0
-
-    def place(self, figure: Figure) -> None:
-        """Put it below the axes."""
-        if not self.entries:
-            return
-        handles, labels = zip(*self.entries, strict=True)
-        look: dict[str, Any] = {"handlelength": 4.4, "columnspacing": 1.4, "borderaxespad": 0.2}
-        look |= {"loc": "outside lower left", "ncols": self.columns}
-        figure.legend(list(handles), list(labels), **look)
-
-
-def explain(drawing: Drawing, width: float) -> Legend:
-    """The legend of a figure `width` inches wide, without what its titles already say."""
+def entries(drawing: Drawing) -> Entries:
+    """The entries of a figure's legend, without what its titles already say."""
     of_kind = drawing.kind.legend(drawing.panels)
-    entries = _entries(drawing) if of_kind is None else of_kind
-    longest = max((len(text) for _, text in entries), default=0)
-    fitting = max(1, int(width / (longest * _LETTER + _HANDLE)))
-    lines = -(-len(entries) // fitting) or 1
-    return Legend(entries, -(-len(entries) // lines) or 1)  # the columns that so many lines need
+    if of_kind is not None:
+        return of_kind
+    titles = {panel.title for panel in drawing.panels}
+    found: Entries = []
+    for label, hues in _by_label(drawing).items():
+        said = drawing.kind.named or label in titles or f", {label}" in drawing.title
+        if not said or _text(hues) != label:
+            style, fill = hues[0][1].style, drawing.kind.fill
+            line = Line2D([], [], linewidth=1.6, **stroke(style))
+            mark = line if fill is None else Patch(**filling(style, fill))
+            found.append((mark, _text(hues)))
+    return found
 
 
 def remarked(drawing: Drawing) -> dict[str, str]:
@@ -181,10 +127,7 @@ def remarked(drawing: Drawing) -> dict[str, str]:
 
 
 def _by_label(drawing: Drawing) -> dict[str, list[tuple[str, Hue]]]:
-    """By the label of each hue where it is drawn: the panel's title without its metric, the hue.
-
-    The runs of several panels share a metric.
-    """
+    """By the label of each hue where it is drawn: the panel's title without its metric, the hue."""
     by_label: dict[str, list[tuple[str, Hue]]] = {}
     for panel in drawing.panels:
         metric = level_name("metric", panel.metric) if "metric" in panel.coords else ""
@@ -194,34 +137,20 @@ def _by_label(drawing: Drawing) -> dict[str, list[tuple[str, Hue]]]:
     return by_label
 
 
-def _entries(drawing: Drawing) -> Entries:
-    titles = {panel.title for panel in drawing.panels}
-    entries: Entries = []
-    for label, hues in _by_label(drawing).items():
-        said = drawing.kind.named or label in titles or f", {label}" in drawing.title
-        if not said or _text(hues) != label:
-            entries.append((drawing.kind.handle(hues[0][1]), _text(hues)))
-    return entries
-
-
 def _text(drawn: list[tuple[str, Hue]]) -> str:
-    """The label, with how many runs there are if some are missing, and how many diverged."""
+    """The label, with how many runs there are if some are missing, and how many diverged.
+
+    '2 diverged'; of several settings with where: '1 diverged in α = 0.2; 1 in α = 0.6'.
+    """
     hues = [hue for _, hue in drawn]
     planned = set().union(*(hue.planned for hue in hues))
     measured = {cell.run_id for hue in hues for cell in hue.measured}
     unit = "seeds" if len(hues) == 1 else "runs"
     lacking = f"{len(measured)} of {len(planned)} {unit}" if len(measured) < len(planned) else ""
-    remarks = ", ".join(text for text in (lacking, _diverged(drawn)) if text)
-    return f"{hues[0].label} ({remarks})" if remarks else hues[0].label
-
-
-def _diverged(drawn: list[tuple[str, Hue]]) -> str:
-    """'2 diverged'; of several settings with where: '1 diverged in α = 0.2; 1 in α = 0.6'."""
     lost: dict[str, set[str]] = {}
     for setting, hue in drawn:
         lost.setdefault(setting, set()).update(hue.diverged)
-    counts = [(setting, len(runs)) for setting, runs in lost.items() if runs]
-    if not counts or len(lost) == 1:
-        return f"{counts[0][1]} diverged" if counts else ""
-    (first, n), *others = counts
-    return "; ".join([f"{n} diverged in {first}", *(f"{m} in {setting}" for setting, m in others)])
+    counts = [(f" in {at}" * (len(lost) > 1), len(runs)) for at, runs in lost.items() if runs]
+    diverged = [f"{n}{' diverged' * (i == 0)}{where}" for i, (where, n) in enumerate(counts)]
+    remarks = ", ".join(filter(None, [lacking, "; ".join(diverged)]))
+    return f"{hues[0].label} ({remarks})" if remarks else hues[0].label

@@ -1,8 +1,10 @@
 """Draws a figure: its title, its panels in rows and columns, its legend."""
 
+import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,49 +13,17 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.drawing import Drawing, explain
+from fedbench.report.figures.drawing import Drawing, entries
 from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
 from fedbench.report.values.numbers import UNTESTED
 
 _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
 _LETTER, _NAME = 0.078, 0.064  # inches that a letter of a title takes, and of a line's name
+_ENTRY, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter of the legend, handle and gaps, a line
 _ROW, _FOOT = 0.165, 0.68  # inches of a line in a list, and of what stands below the list
 
 
-@dataclass(frozen=True)
-class FigureLayout:
-    """Rows × columns of axes, each `size` inches wide and high."""
-
-    rows: int
-    columns: int
-    size: tuple[float, float]
-    parts: int  # how many plots each panel is divided into
-
-    @property
-    def width(self) -> float:
-        """Inches."""
-        return self.columns * self.size[0]
-
-    @classmethod
-    def of(cls, drawing: Drawing) -> "FigureLayout":
-        """Panels × parts, the longer of the two from left to right if that is not too wide."""
-        panels, parts = len(drawing.panels), len(drawing.parts)
-        size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
-        if parts > 1:
-            rows, columns = sorted((panels, parts))
-            if columns * size[0] > _WIDEST:
-                rows, columns = columns, rows
-            return cls(rows, columns, size, parts)
-        # up to three side by side, four as a square, more than nine in rows of four
-        usual = 2 if panels == 4 else min(panels, 4 if panels > 9 else 3)
-        columns = drawing.across or usual
-        return cls(-(-panels // columns), columns, size, parts)
-
-    def place(self, panel: int, part: int) -> tuple[int, int]:
-        """Row and column of a panel's part."""
-        if self.parts == 1:
-            return divmod(panel, self.columns)
-        return (panel, part) if self.parts == self.columns else (part, panel)
+Grid = dict[tuple[int, int], tuple[int, int]]  # row and column by the places of panel and part
 
 
 def draw(drawing: Drawing) -> Figure:
@@ -67,15 +37,23 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def _framed(drawing: Drawing) -> Figure:
-    panels = FigureLayout.of(drawing)
-    title = wrapped(drawing.title, panels.width - (1.5 if drawing.substituted else 0.1))
-    below = explain(drawing, panels.width)
-    height = panels.rows * panels.size[1] + above(title) + below.height
-    figure = blank(panels.width, height)
+    parts = drawing.kind.parts(drawing.panels)
+    grid, size = _grid(drawing, len(parts))
+    rows, columns = (1 + max(numbers) for numbers in zip(*grid.values(), strict=True))
+    width = columns * size[0]
+    title = wrapped(drawing.title, width - (1.5 if drawing.substituted else 0.1))
+    legend = entries(drawing)
+    longest = max((len(text) for _, text in legend), default=0)
+    lines = -(-len(legend) // max(1, int(width / (longest * _ENTRY + _HANDLE))))
+    height = rows * size[1] + above(title) + lines * _LINE
+    figure = blank(width, height)
     layout = under(title, height)
     figure.set_layout_engine(layout)
-    _fill(drawing, figure.subplots(panels.rows, panels.columns, squeeze=False), panels)
-    below.place(figure)
+    _fill(drawing, figure.subplots(rows, columns, squeeze=False), grid, parts)
+    if legend:
+        look: dict[str, Any] = {"handlelength": 4.4, "columnspacing": 1.4, "borderaxespad": 0.2}
+        look |= {"loc": "outside lower left", "ncols": -(-len(legend) // lines)}
+        figure.legend(*map(list, zip(*legend, strict=True)), **look)
     entitle(figure, title)
     layout.execute(figure)
     if _broken_labels(figure):
@@ -84,16 +62,27 @@ def _framed(drawing: Drawing) -> Figure:
     return figure
 
 
-def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
-    drawn = set()
-    for i, panel in enumerate(drawing.panels):
-        for j, part in enumerate(drawing.parts):
-            where = layout.place(i, j)
-            drawn.add(where)
-            if j == 0:
-                axes[where].set_gid(panel_id(i))
-            _fill_one(drawing, axes[where], replace(panel, part=part))
-    _share(drawing, axes, layout)
+def _grid(drawing: Drawing, parts: int) -> tuple[Grid, tuple[float, float]]:
+    """Panels × parts, the longer from left to right if that is not too wide; inches of each."""
+    panels = len(drawing.panels)
+    size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
+    if parts == 1:
+        # up to three side by side, four as a square, more than nine in rows of four
+        usual = 2 if panels == 4 else min(panels, 4 if panels > 9 else 3)
+        return {(i, 0): divmod(i, drawing.across or usual) for i in range(panels)}, size
+    short, long = sorted((panels, parts))
+    columns = long if long * size[0] <= _WIDEST else short
+    places = product(range(panels), range(parts))
+    return {(i, j): (i, j) if parts == columns else (j, i) for i, j in places}, size
+
+
+def _fill(drawing: Drawing, axes: NDArray[Any], grid: Grid, parts: Sequence[str]) -> None:
+    for (i, j), where in grid.items():
+        if j == 0:
+            axes[where].set_gid(panel_id(i))
+        _fill_one(drawing, axes[where], replace(drawing.panels[i], part=parts[j]))
+    _share(drawing, [axes[grid[i, 0]] for i in range(len(drawing.panels))])
+    drawn = set(grid.values())
     for where, one in np.ndenumerate(axes):
         below = (where[0] + 1, where[1])
         if where not in drawn:
@@ -113,20 +102,19 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
     if absence:
         axes.text(0.5, 0.5, absence, transform=axes.transAxes, ha="center", alpha=0.6)
         axes.set(xticks=[], yticks=[])
-    title = ": ".join(filter(None, [panel.title, panel.part]))
-    if title:
+    if title := ": ".join(filter(None, [panel.title, panel.part])):
         axes.set_title(title, fontsize=8.5, loc="left")
 
 
-def _share(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
+def _share(drawing: Drawing, axes: Sequence[Axes]) -> None:
     """Give the panels of a metric and a data set one range, for a score at least one point wide."""
     if not drawing.kind.shared:
         return
     groups: dict[tuple[str, str], list[Axes]] = {}
-    for i, panel in enumerate(drawing.panels):
+    for panel, one in zip(drawing.panels, axes, strict=True):
         if drawing.kind.has(panel):
             data = {cell.coords.get("dataset") for hue in panel.hues for cell in hue.cells}
-            groups.setdefault((panel.metric, str(data)), []).append(axes[layout.place(i, 0)])
+            groups.setdefault((panel.metric, str(data)), []).append(one)
     for (metric, _), group in groups.items():
         low, high = min(a.get_ylim()[0] for a in group), max(a.get_ylim()[1] for a in group)
         least = 1.0 if Metric(metric).is_score else 0.0
@@ -205,3 +193,16 @@ def remark(figure: Figure, text: str) -> None:
     width, height = figure.get_size_inches()
     place = {"x": 1 - 0.06 / width, "y": 1 - 0.04 / height, "ha": "right", "va": "top"}
     figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)
+
+
+_TIP = " tip "  # in ids, which have no spaces otherwise
+
+
+def tip(axes: Axes, words: str) -> str:
+    """The id of something drawn that a page names under the pointer."""
+    return f"{axes.get_gid()}{_TIP}{words}"
+
+
+def with_tips(svg: str) -> str:
+    """The SVG with a title in place of each id that `tip` gave."""
+    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)

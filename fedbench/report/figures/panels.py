@@ -1,6 +1,5 @@
 """A panel of a figure: the runs that it shows, by hue, and the kinds that draw it."""
 
-import re
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,26 +18,24 @@ from fedbench.paper import moments
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.plan.plan import Cell
-from fedbench.report.figures.style import Style, stroke
+from fedbench.report.figures.style import Style
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 
-__all__ = ["Artist", "Axes", "Entries", "Figure", "Hue", "Kind", "Line2D", "Panel", "Patch"]
+__all__ = ["Axes", "Entries", "Figure", "Hue", "Kind", "Line2D", "Panel", "Patch"]
 Entries = list[tuple[Artist, str]]  # of a legend: what stands for something, and its name
 
 
 @dataclass(frozen=True, eq=False)
 class Hue:
-    """One level of the hue in one panel: its style, its metric, and its cells.
-
-    There is one cell per seed, or several where axes of the grid are averaged over. Scores are in
-    percent.
-    """
+    """One level of the hue in one panel: its style, metric and cells; scores are in percent."""
 
     label: str
     style: Style
     metric: str
-    cells: tuple[Cell, ...] = field(repr=False)
+    cells: tuple[Cell, ...] = field(
+        repr=False
+    )  # one per seed, or more where axes are averaged over
     collected: Collected = field(repr=False)
 
     @cached_property
@@ -101,16 +98,13 @@ class Hue:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One panel of a figure: the levels `coords` that it stands for, and the hues in it.
-
-    `part` is the title of one of the axes that some kinds of figures divide a panel into.
-    """
+    """One panel of a figure: the levels `coords` that it stands for, and the hues in it."""
 
     coords: dict[str, Level]
     title: str
     metric: str
     hues: tuple[Hue, ...]
-    part: str = field(default="")
+    part: str = ""  # the title of one of the axes that some kinds of figures divide a panel into
 
     @cached_property
     def measured(self) -> bool:
@@ -145,6 +139,7 @@ class Kind(Checked, ABC):
     shared: ClassVar[bool] = False  # whether panels of one metric and data set share a range
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
+    fill: ClassVar[float | None] = None  # how strongly areas are filled, see `filling`; None: lines
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
     lack: ClassVar[str] = "no run is finished"  # why runs that are there leave nothing to draw
 
@@ -152,7 +147,7 @@ class Kind(Checked, ABC):
         """Draw the panel with the labels of both axes; it has something to show."""
 
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
-        """Curves whose values a page tells: the hue's place, the hue, and its values by x.
+        """Curves whose values a page tells: the hue's place, the hue, its values by x, named so.
 
         What is drawn for it has the id `<panel's id>-<place>`, its band the same and '-band'.
         """
@@ -161,13 +156,8 @@ class Kind(Checked, ABC):
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
         """The numbers behind these panels as rows; the first columns say whose they are."""
         owners = ["panel", "hue", "metric"]
-        found = {
-            (panel.title, hue.label, hue.metric): self.rows(hue).drop(
-                columns=owners, errors="ignore"
-            )
-            for panel in panels
-            for hue in panel.hues
-        }
+        found = {(p.title, hue.label, hue.metric): self.rows(hue) for p in panels for hue in p.hues}
+        found = {x: rows.drop(columns=owners, errors="ignore") for x, rows in found.items()}
         return pd.concat(found, names=owners).reset_index(owners) if found else pd.DataFrame()
 
     def rows(self, hue: Hue) -> pd.DataFrame:
@@ -194,15 +184,6 @@ class Kind(Checked, ABC):
         """Titles of the parts that each panel is divided into, one row or column per part."""
         return ("",)
 
-    def handle(self, hue: Hue) -> Artist:
-        """What stands for a hue in the legend."""
-        return Line2D([], [], linewidth=1.6, **stroke(hue.style))
-
-    @property
-    def along(self) -> str:
-        """What the x of `curves_of` counts, in a word."""
-        return "x"
-
     @property
     def named(self) -> bool:
         """Whether the figure itself names each hue, so that the legend need not."""
@@ -216,19 +197,6 @@ class Kind(Checked, ABC):
 def panel_id(place: int) -> str:
     """The id of a panel in the SVG."""
     return f"panel-{place}"
-
-
-_TIP = " tip "  # in ids, which have no spaces otherwise
-
-
-def tip(axes: Axes, words: str) -> str:
-    """The id of something drawn that a page names under the pointer."""
-    return f"{axes.get_gid()}{_TIP}{words}"
-
-
-def with_tips(svg: str) -> str:
-    """The SVG with a title in place of each id that `tip` gave."""
-    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)
 
 
 def metric_label(name: str) -> str:

@@ -1,7 +1,4 @@
-"""Draws mean ranks: methods along a scale, a bar over those that a test does not tell apart.
-
-This is called a critical-difference diagram (Demšar, JMLR 2006).
-"""
+"""Draws mean ranks as a critical-difference diagram (Demšar, JMLR 2006), or as a list."""
 
 import textwrap
 
@@ -22,33 +19,27 @@ _LINE = 0.19  # inches that each line of a method's name takes
 
 def draw(ranks: Ranks, title: str) -> Figure:
     """The diagram, or a list of methods where they are too many for one; controls are named."""
-    figure = _list(ranks, title) if len(ranks.mean) > MANY else _bars(ranks, title)
+    names = {x: f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index}
+    if len(names) <= MANY:
+        figure = _bars(ranks, names, title)
+    else:  # a line per method with its mean rank; a band as wide as the critical difference
+        lines = [*names.values()]
+        figure, (axes,) = layout.listed(title, [lines], 5.6, free=0.1 if ranks.test else 1.5)
+        best = float(ranks.mean.iloc[0])
+        if ranks.test:
+            axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
+        sns.stripplot(x=ranks.mean.to_numpy(), y=lines, color=INK, size=5, jitter=False, ax=axes)
+        layout.name_lines(axes, lines)
+        axes.set_xlim(0, len(lines) + 1)
+        shaded = ", shaded: not told apart from the first" if ranks.test else ""
+        axes.set_xlabel(textwrap.fill(f"Mean rank{shaded}", _AXIS))
     if ranks.test is None:
         layout.remark(figure, UNTESTED)
     return figure
 
 
-def _names(ranks: Ranks) -> dict[str, str]:
-    return {x: f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index}
-
-
-def _list(ranks: Ranks, title: str) -> Figure:
-    """A line per method with its mean rank; a band as wide as the critical difference."""
-    names = [*_names(ranks).values()]
-    figure, (axes,) = layout.listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
-    best = float(ranks.mean.iloc[0])
-    if ranks.test:
-        axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
-    sns.stripplot(x=ranks.mean.to_numpy(), y=names, color=INK, size=5, jitter=False, ax=axes)
-    layout.name_lines(axes, names)
-    axes.set_xlim(0, len(names) + 1)
-    shaded = ", shaded: not told apart from the first" if ranks.test else ""
-    axes.set_xlabel(textwrap.fill(f"Mean rank{shaded}", _AXIS))
-    return figure
-
-
-def _bars(ranks: Ranks, title: str) -> Figure:
-    said = {x: f"{name}  {ranks.mean[x]:.2f}" for x, name in _names(ranks).items()}
+def _bars(ranks: Ranks, names: dict[str, str], title: str) -> Figure:
+    said = {x: f"{name}  {ranks.mean[x]:.2f}" for x, name in names.items()}
     labels = {x: textwrap.fill(text, _LABEL) for x, text in said.items()}
     longest = max(len(line) for label in labels.values() for line in label.splitlines())
     width = _SCALE + 2 * _LETTER * longest
@@ -56,7 +47,11 @@ def _bars(ranks: Ranks, title: str) -> Figure:
     rows = max(label.count("\n") + 1 for label in labels.values())
     figure = layout.blank(width, 1)
     axes = figure.subplots()
-    _scale(axes, len(labels))
+    axes.grid(visible=False)
+    axes.spines["top"].set_visible(True)
+    axes.set_xlim(1, len(labels))
+    axes.set_xticks(range(1, len(labels) + 1))
+    axes.tick_params(labelsize=8)
     _diagram(ranks, labels, axes)
     low, high = axes.get_ylim()
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
@@ -66,34 +61,22 @@ def _bars(ranks: Ranks, title: str) -> Figure:
     return figure
 
 
-def _scale(axes: Axes, methods: int) -> None:
-    axes.grid(visible=False)
-    axes.spines["top"].set_visible(True)
-    axes.set_xlim(1, methods)
-    axes.set_xticks(range(1, methods + 1))
-    axes.tick_params(labelsize=8)
-
-
 def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
     from scikit_posthocs import critical_difference_diagram  # seconds that few commands need
 
     methods = list(ranks.mean.index)
-    style_of = styles(methods)
     # p-values; 0, which joins no two methods, without a test
     pairs = ranks.test.pairs if ranks.test else pd.DataFrame(0.0, methods, methods)
+    style_of = styles(methods)
     drawn = critical_difference_diagram(
-        ranks.mean.rename(labels),
-        pairs.rename(index=labels, columns=labels),
-        alpha=RISK,
-        ax=axes,
-        label_fmt_left="{label}",
-        label_fmt_right="{label}",
+        ranks.mean.rename(labels), pairs.rename(index=labels, columns=labels), alpha=RISK, ax=axes,
+        label_fmt_left="{label}", label_fmt_right="{label}",
         label_props={"fontsize": 8.5, "va": "center"},
         elbow_props={"linewidth": 1.2, "clip_on": False},
         text_h_margin=0.06 * (len(labels) - 1),
         crossbar_props={"color": INK, "linewidth": 2.5, "solid_capstyle": "butt"},
         color_palette={labels[x]: style_of[x].colour for x in labels},
-    )
+    )  # fmt: skip
     names = {label: name for name, label in labels.items()}
     for text, elbow in zip(drawn["labels"], drawn["elbows"], strict=True):
         style = style_of[names[text.get_text()]]

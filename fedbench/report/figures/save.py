@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import pandas as pd
 from fontTools.subset import Options
 from matplotlib.font_manager import findfont, fontManager, get_font
 from matplotlib.text import Text
@@ -16,7 +15,8 @@ from matplotlib.text import Text
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 from fedbench.report.figures.drawing import Drawing, remarked
-from fedbench.report.figures.panels import Figure, Hue, panel_id, with_tips
+from fedbench.report.figures.layout import with_tips
+from fedbench.report.figures.panels import Figure, panel_id
 from fedbench.report.figures.style import INK, PAPER, THEME
 from fedbench.report.values.numbers import short, thinned
 
@@ -103,33 +103,30 @@ def inline(svg: str, key: str) -> str:
 
 
 def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
-    """The panels with curves, of a figure that has been laid out.
-
-    `box` is left, top, right and bottom in points of the SVG, `x` has the ends of the x axis.
-    """
+    """The panels with curves, of a figure that has been laid out, for a page's script."""
     placed = {str(axes.get_gid()): axes for axes in figure.axes}
     panels, said = [], remarked(drawing)
     width, height = (72 * inches for inches in figure.get_size_inches())
     for i, panel in enumerate(drawing.panels):
-        if axes := placed.get(panel_id(i)):
-            name, curves = f"{drawing.key}-{panel_id(i)}", drawing.kind.curves_of(panel)
-            lines = [_line(f"{name}-{n}", hue, curve, said) for n, hue, curve in curves]
-            at = axes.get_position()
+        axes, curves = placed.get(panel_id(i)), [*drawing.kind.curves_of(panel)]
+        if axes and curves:
+            name, at = f"{drawing.key}-{panel_id(i)}", axes.get_position()
+            # left, top, right and bottom in points of the SVG
             box = (at.x0 * width, (1 - at.y1) * height, at.x1 * width, (1 - at.y0) * height)
-            told: dict[str, Any] = {"title": panel.title, "axis": drawing.kind.along}
+            told: dict[str, Any] = {"title": panel.title, "axis": curves[0][2].index.name}
             told |= {"box": [round(x, 1) for x in box], "x": [float(x) for x in axes.get_xlim()]}
-            panels += [told | {"lines": lines}] if lines else []
+            lines = []
+            for n, hue, whole in curves:
+                curve = whole.iloc[thinned(len(whole), _POINTS)]
+                lines.append(
+                    {
+                        "label": hue.label,
+                        "said": said[hue.label],  # by the legend
+                        "colour": hue.style.colour,
+                        "ids": [f"{name}-{n}", f"{name}-{n}-band"],  # of what is drawn for it
+                        "x": [short(float(x)) or 0.0 for x in curve.index],
+                        "y": [short(float(y)) for y in curve],
+                    }
+                )
+            panels.append(told | {"lines": lines})
     return panels
-
-
-def _line(name: str, hue: Hue, curve: pd.Series, said: dict[str, str]) -> dict[str, Any]:
-    """A line: its points, the ids of what is drawn for it, and what the legend says of it."""
-    curve = curve.iloc[thinned(len(curve), _POINTS)]
-    return {
-        "label": hue.label,
-        "said": said[hue.label],
-        "colour": hue.style.colour,
-        "ids": [name, f"{name}-band"],
-        "x": [short(float(x)) or 0.0 for x in curve.index],
-        "y": [short(float(y)) for y in curve],
-    }

@@ -1,7 +1,4 @@
-"""How figures look: the theme, and one style per method: a colour, a line and a marker.
-
-Lines and markers differ, so that a figure can be read in grey too.
-"""
+"""How figures look: the theme, one style per method; lines and markers differ, to read in grey."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -112,11 +109,8 @@ _FIXED = _METHODS | _NAMED
 
 def style(place: int) -> Style:
     """The style number n of an endless list, in which the first 280 differ."""
-    return Style(
-        _COLOURS[place % len(_COLOURS)],
-        _LINES[place % len(_LINES)],
-        _MARKERS[place % len(_MARKERS)],
-    )
+    colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
+    return Style(colour, line, _MARKERS[place % len(_MARKERS)])
 
 
 def styles(levels: Iterable[Level]) -> dict[Level, Style]:
@@ -127,26 +121,18 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
     graded, from dark to light or, where they lie on both sides of 0, away from grey.
     """
     unique = list(dict.fromkeys(levels))
-    if unique and not any(isinstance(level, str) for level in unique):
-        return _ordered(sorted(unique, key=float))
-    return _worded(unique)
-
-
-def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark violet through red to orange; below and above 0 in blue and from olive to plum.
-
-    All can be read on a white and on a dark page. On one side of 0 they go from dark to light, so
-    that they are graded in grey too.
-    """
+    if not unique or any(isinstance(level, str) for level in unique):
+        return _worded(unique)
+    numbers = sorted(unique, key=float)
     values = [float(number) for number in numbers]
-    if values[0] < 0 < values[-1]:
+    # all colours can be read on a white and on a dark page
+    if values[0] < 0 < values[-1]:  # in blue below 0, above from olive to plum
         cold = sns.blend_palette([_NAVY, BLUE, _SKY], sum(x < 0 for x in values))
         warm = sns.blend_palette([_OLIVE, RED, _PLUM], sum(x > 0 for x in values))
         colours = sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
-    else:
+    else:  # from dark violet through red to orange, so that they are graded in grey too
         plasma, steps = sns.color_palette("plasma", as_cmap=True), max(1, len(values) - 1)
-        shades = [plasma(0.2 + 0.6 * (i / steps)) for i in range(len(values))]
-        colours = sns.color_palette(shades)
+        colours = sns.color_palette([plasma(0.2 + 0.6 * (i / steps)) for i in range(len(values))])
     return {x: replace(style(i), colour=colours.as_hex()[i]) for i, x in enumerate(numbers)}
 
 
@@ -168,25 +154,19 @@ def _worded(levels: list[Level]) -> dict[Level, Style]:
 
 
 def _variant(family: list[Style], place: int, taken: set[Style]) -> Style:
-    """The variant number n of a family of one colour: in another shade, line and marker.
-
-    A noisy dashed line looks solid, so that a line alone tells no variants apart. In grey it also
-    differs from what is taken in other colours.
-    """
-    shades = _shades(family[0].colour)
+    """The variant number n of a family of one colour: in another shade, line and marker."""
+    colour = family[0].colour
+    shades = sns.color_palette([sns.set_hls_values(colour, l=n / 100) for n in range(101)]).as_hex()
+    # two that differ most from the colour in luminance, so that they do in grey too
+    apart = sorted(_LUMINANCES, key=lambda wanted: -abs(log(wanted / luminance(colour))))
+    chosen = [min(shades, key=lambda x: abs(luminance(x) - at)) for at in apart[:2]]
     lines = [line for line in _VARIANTS if line not in {one.line for one in family}]
     marks = [mark for mark in _MARKERS if mark not in {one.marker for one in family}]
+    # a noisy dashed line looks solid: the marker differs in grey from what is taken, too
     line, grey = lines[place % len(lines)], {(one.line, one.marker, one.hollow) for one in taken}
     marks = marks[place % len(marks) :] + marks[: place % len(marks)]
     marker = next((mark for mark in marks if (line, mark, True) not in grey), marks[0])
-    return Style(shades[place % len(shades)], line, marker, hollow=True)
-
-
-def _shades(colour: str) -> list[str]:
-    """Two shades that differ most from the colour in luminance, so that they do in grey too."""
-    shades = sns.color_palette([sns.set_hls_values(colour, l=n / 100) for n in range(101)]).as_hex()
-    apart = sorted(_LUMINANCES, key=lambda wanted: -abs(log(wanted / luminance(colour))))
-    return [min(shades, key=lambda x: abs(luminance(x) - at)) for at in apart[:2]]
+    return Style(chosen[place % len(chosen)], line, marker, hollow=True)
 
 
 def luminance(colour: str) -> float:
@@ -203,12 +183,9 @@ def stroke(style: Style) -> dict[str, Any]:
     return {"color": style.colour, "linestyle": style.line, **marker}
 
 
-def filling(style: Style, strength: float | None = None) -> dict[str, Any]:
-    """How a bar or box is filled.
-
-    `strength` mixes its colour with white: a transparent colour would hide the hatching in an SVG.
-    None mixes that of a method's variants alone.
-    """
+def filling(style: Style, strength: float = 0) -> dict[str, Any]:
+    """How a bar or box is filled; `strength`: of its colour, 0: all of it, less for variants."""
+    # mixed with white: a transparent colour would hide the hatching in an SVG
     strength = strength or (0.4 if style.hollow else 1.0)
     colour = sns.blend_palette(["white", style.colour], 101).as_hex()[round(100 * strength)]
     hatch = _HATCHES.get(style.line, "\\\\")
@@ -216,11 +193,7 @@ def filling(style: Style, strength: float | None = None) -> dict[str, Any]:
 
 
 def bars(
-    axes: Axes,
-    rows: pd.DataFrame,
-    at: tuple[str, str],
-    looks: dict[str, dict[str, Any]],
-    **options: Any,
+    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], looks: dict[str, Any], **options: Any
 ) -> None:
     """Bars of the columns `at` of a table, side by side for each value of its column `hue`.
 

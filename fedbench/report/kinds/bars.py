@@ -1,22 +1,25 @@
-"""Bars or points of numbers by hue: of runs, over the levels of an axis, by class."""
+"""Numbers as bars, points or bubbles: of runs, over the levels of an axis, by class, by client."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, product
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from numpy.typing import NDArray
 
-from fedbench.base.checks import Count
+from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.notation import Level, level_text
-from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch, metric_label
-from fedbench.report.figures.style import INK, bars, filling, stroke
+from fedbench.paper.notation import level_text
+from fedbench.report.figures.layout import blank, entitle
+from fedbench.report.figures.panels import Axes, Figure, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.style import BLUE, INK, bars, filling, stroke
 from fedbench.report.values.numbers import axis_title, fixed, point_name
 
-_WIDTH = 0.82  # of a group, where neighbours are 1 apart
+_GROUP = 0.82  # of a group, where neighbours are 1 apart
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
@@ -29,66 +32,51 @@ class Bars(Kind):
     """
 
     alone: ClassVar[tuple[float, float]] = (4.2, 2.7)
+    fill: ClassVar[float | None] = 0
 
     axis: str = ""
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Groups of bars that start at zero."""
+        """Groups of bars that start at zero, each with its number above it."""
         cells, count = [cell for hue in panel.hues for cell in hue.cells], len(panel.hues)
         groups = list(dict.fromkeys(c.coords[self.axis] if self.axis else "" for c in cells))
-        values = {
-            (i, j): x for i, hue in enumerate(panel.hues) for j, x in self._values(hue, groups)
-        }
+        values: dict[tuple[int, int], pd.Series[float]] = {}
+        for (i, hue), (j, group) in product(enumerate(panel.hues), enumerate(groups)):
+            read = hue.readings
+            of_group = read[read[self.axis] == group] if self.axis and len(read) else read
+            if len(of_group):
+                values[i, j] = of_group["value"]
         finite = {at: of for at, of in values.items() if np.isfinite(of).all()}  # others: no mean
         rows = [(panel.hues[i].label, j, x) for (i, j), of in finite.items() for x in of]
         bars(
             axes, pd.DataFrame(rows, columns=["hue", "group", "value"]), ("group", "value"),
             {hue.label: filling(hue.style) for hue in panel.hues}, order=range(len(groups)),
-            width=_WIDTH, gap=0.08, errorbar="sd", capsize=0.15,
+            width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
             err_kws={"color": INK, "linewidth": 0.9},
         )  # fmt: skip
-        places = [(i - (count - 1) / 2) * _WIDTH / count for i in range(count)]
+        places = [(i - (count - 1) / 2) * _GROUP / count for i in range(count)]
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 7.5}
+        look["rotation"] = 90 if _GROUP / count < _NARROW else 0
         for (i, j), of in values.items():
-            _write(axes, j + places[i], of, panel.hues[i], narrow=_WIDTH / count < _NARROW)
+            mean, std = (float(f(skipna=False)) for f in (of.mean, of.std))
+            top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
+            text = fixed(mean, 1 if panel.hues[i].factor == 100 else 2)
+            axes.annotate(text, (j + places[i], top), (0, 3), **look)
         if self.axis:
             axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
         else:
             names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
             axes.set_xticks(places, names, fontsize=7)
         axes.margins(y=0.18)
-        axes.set(xlabel="", ylabel=_label(panel))
+        labels = list(dict.fromkeys(metric_label(hue.metric) for hue in panel.hues))
+        scores = all(text.endswith("(%)") for text in labels)
+        of_several = "Test accuracy (%)" if scores else "Value"
+        axes.set(xlabel="", ylabel=of_several if labels[1:] else labels[0])
 
     @property
     def named(self) -> bool:
         """Whether bars are named below them: where there are no groups."""
         return not self.axis
-
-    def handle(self, hue: Hue) -> Artist:
-        """A filled rectangle."""
-        return Patch(**filling(hue.style))
-
-    def _values(self, hue: Hue, groups: list[Level]) -> Iterator[tuple[int, "pd.Series[float]"]]:
-        """The values of each group that has some, with the group's place."""
-        rows = hue.readings
-        for place, group in enumerate(groups):
-            of = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
-            if len(of):
-                yield place, of["value"]
-
-
-def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narrow: bool) -> None:
-    mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
-    top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
-    text = fixed(mean, 1 if hue.factor == 100 else 2)
-    look: dict[str, Any] = {"rotation": 90 if narrow else 0, "ha": "center", "fontsize": 7.5}
-    axes.annotate(text, (at, top), (0, 3), textcoords="offset points", **look)
-
-
-def _label(panel: Panel) -> str:
-    labels = dict.fromkeys(metric_label(hue.metric) for hue in panel.hues)
-    if len(labels) == 1:
-        return next(iter(labels))
-    return "Test accuracy (%)" if all(text.endswith("(%)") for text in labels) else "Value"
 
 
 @dataclass(frozen=True)
@@ -105,27 +93,6 @@ class Levels(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue; a level of which a run has no finite number breaks it."""
-        levels = self._levels(panel)
-        if self.log:
-            axes.set_xscale("log")
-            axes.minorticks_off()
-        for hue in panel.hues:
-            if hue.measured and len(hue.readings):
-                self._line(axes, hue)
-        axes.set_xticks(levels, [level_text(level) for level in levels])
-        axes.set_xlabel(axis_title(self.axis))
-        axes.set_ylabel(metric_label(panel.metric))
-
-    def _line(self, axes: Axes, hue: Hue) -> None:
-        rows = hue.readings
-        known = np.isfinite(rows["value"]).groupby(rows[self.axis]).transform("all")
-        sns.pointplot(
-            rows.assign(value=rows["value"].where(known)), x=self.axis, y="value", errorbar="sd",
-            native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6}, linewidth=1.6, ax=axes,
-            **stroke(hue.style),
-        )  # fmt: skip
-
-    def _levels(self, panel: Panel) -> list[float]:
         levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
         for level in levels:
             if isinstance(level, str | bool):
@@ -133,7 +100,22 @@ class Levels(Kind):
                     f"figure kind levels: axis '{self.axis}' has the level '{level_text(level)}'; "
                     "all its levels must be numbers"
                 )
-        return sorted(float(level) for level in levels)
+        if self.log:
+            axes.set_xscale("log")
+            axes.minorticks_off()
+        for hue in panel.hues:
+            rows = hue.readings
+            if len(rows):
+                known = np.isfinite(rows["value"]).groupby(rows[self.axis]).transform("all")
+                sns.pointplot(
+                    rows.assign(value=rows["value"].where(known)), x=self.axis, y="value",
+                    errorbar="sd", native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6},
+                    linewidth=1.6, ax=axes, **stroke(hue.style),
+                )  # fmt: skip
+        ticks = sorted(map(float, levels))
+        axes.set_xticks(ticks, [level_text(level) for level in ticks])
+        axes.set_xlabel(axis_title(self.axis))
+        axes.set_ylabel(metric_label(panel.metric))
 
 
 @dataclass(frozen=True)
@@ -147,49 +129,120 @@ class Changes(Kind):
     reads: ClassVar[str] = "changes"
     size: ClassVar[tuple[float, float]] = (2.6, 1.8)
     alone: ClassVar[tuple[float, float]] = (5.6, 2.6)
+    fill: ClassVar[float | None] = 0
 
     clients: Count = 2
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """The clients, as 'Client 3'."""
-        trained = [set(_last(hue)["client"]) for panel in panels for hue in panel.hues if _has(hue)]
+        tables = [_last_round(hue) for panel in panels for hue in panel.hues]
+        trained = [{*table["client"]} for table in tables if len(table)]
         common = sorted(set.intersection(*trained)) if trained else []
         return tuple(f"Client {int(client)}" for client in common[: self.clients]) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Bars by class and hue, in points; below them the class and the client's samples of it."""
-        client = int(panel.part.removeprefix("Client "))
-        tables = {hue: _of(client, hue) for hue in panel.hues if _has(hue)}
-        counts = next(iter(tables.values()))["count"]
-        rows = pd.concat([table.assign(hue=hue.label) for hue, table in tables.items()])
-        rows["change"] = 100 * (rows["after"] - rows["before"])
-        looks = {hue.label: filling(hue.style) for hue in tables}
-        at, order = ("label", "change"), list(counts.index)
-        bars(axes, rows.reset_index(), at, looks, order=order, width=0.8, errorbar=None)
+        tables = {hue: table for hue in panel.hues if len(table := _last_round(hue))}
+        rows = pd.concat(tables.values(), ignore_index=True).astype({"label": int, "count": int})
+        rows = rows[rows["client"] == int(panel.part.removeprefix("Client "))]
+        rows = rows.assign(change=100 * (rows["after"] - rows["before"]))
+        first = rows[rows["hue"] == next(iter(tables)).label]
+        shown = first.sort_values(["count", "label"], ascending=[False, True])
+        looks, order = {hue.label: filling(hue.style) for hue in tables}, list(shown["label"])
+        bars(axes, rows, ("label", "change"), looks, order=order, width=0.8, errorbar=None)
         axes.axhline(0, color=INK, linewidth=0.8)
-        axes.set_xticks(
-            range(len(counts)), [f"{label}\n{n}" for label, n in counts.items()], fontsize=6
-        )
+        ticks = [f"{label}\n{n}" for label, n in zip(order, shown["count"], strict=True)]
+        axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
         axes.set_ylim(-100, 100)
         axes.set_xlabel("Class and number of samples")
         axes.set_ylabel("Change (points)")
 
-    def handle(self, hue: Hue) -> Artist:
-        """A filled rectangle."""
-        return Patch(**filling(hue.style))
 
-
-def _has(hue: Hue) -> bool:
-    return not hue.table("changes").empty
-
-
-def _last(hue: Hue) -> pd.DataFrame:
+def _last_round(hue: Hue) -> pd.DataFrame:
     table = hue.first("changes")
-    last: pd.DataFrame = table[table["round"] == table["round"].max()]
-    return last
+    return table if table.empty else table[table["round"] == table["round"].max()]
 
 
-def _of(client: int, hue: Hue) -> pd.DataFrame:
-    table = _last(hue)
-    rows = table[table["client"] == client].astype({"label": int, "count": int})
-    return rows.sort_values(["count", "label"], ascending=[False, True]).set_index("label")
+# Inches: all panels together, a column or row where there is room, the least width of the figure,
+# which has room for its title, and the margins around and between the panels.
+_ACROSS, _UP, _CELL, _LEAST = 6.0, 6.0, 0.19, 4.0
+_LEFT, _RIGHT, _BELOW, _ABOVE, _BETWEEN = 0.5, 0.9, 0.5, 0.48, 0.15
+_BUBBLE: Any = {"color": BLUE, "alpha": 0.75, "linewidth": 0}
+
+
+@dataclass(frozen=True)
+class Bubbles(Kind):
+    """One bubble per class and client, one run per panel; only the `first` clients (0: all).
+
+    RMFL paper, Fig. 6, and FedGKD paper, Fig. 3.
+    """
+
+    reads: ClassVar[str] = "clients"
+    apart: ClassVar[bool] = True
+
+    first: Natural = 30
+
+    def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
+        """The panels side by side, all bubbles at one scale."""
+        drawn = []
+        for panel in panels:
+            held = panel.hues[0].first(self.reads)
+            counts = np.zeros((held["client"].max() + 1, held["label"].max() + 1), dtype=np.int64)
+            counts[held["client"], held["label"]] = held["count"]
+            drawn.append((panel.title, counts))
+        return draw_partitions(drawn, title, self.first or None)
+
+
+def draw_partitions(
+    panels: Sequence[tuple[str, NDArray[np.int64]]], title: str = "", first: int | None = None
+) -> Figure:
+    """Draw partitions of the same data side by side, all bubbles at one scale.
+
+    Each panel is a partition's name and its label counts (clients × classes), of which only those
+    of the `first` clients are shown (None: all). One colour, so that it reads in grey.
+    """
+    shown = [counts[:first] for _, counts in panels]
+    clients, classes = [len(counts) for counts in shown], shown[0].shape[1]
+    # inches of a client's column and of a class's row, which shrink where there are many
+    across, up = min(_CELL, _ACROSS / sum(clients)), min(_CELL, _UP / classes)
+    inner = across * sum(clients) + _BETWEEN * (len(clients) - 1)
+    width, height = max(_LEAST, _LEFT + inner + _RIGHT), _BELOW + up * classes + _ABOVE
+    most = max(int(counts.max()) for counts in shown)
+    # square points per sample: the largest bubble is above a cell, as few are full
+    scale = 1.2 * (72 * across) * (72 * up) / most
+    figure = blank(width, height)
+    entitle(figure, [title], _LEFT)
+    lefts = accumulate((across * n + _BETWEEN for n in clients), initial=_LEFT)
+    for place, (left, (name, every), counts) in enumerate(zip(lefts, panels, shown, strict=False)):
+        box = (left / width, _BELOW / height, across * len(counts) / width, up * classes / height)
+        axes = figure.add_axes(box)
+        _draw(axes, counts, scale)
+        axes.set_title(name, fontsize=9)
+        part = f" (first {len(counts)} of {len(every)})" if len(counts) < len(every) else ""
+        axes.set_xlabel(f"client{part}")
+        axes.set_ylabel("" if place else "class")
+        axes.tick_params(labelleft=not place)
+    key = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
+    marks = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in key]
+    where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}
+    axes.legend(handles=marks, title="samples", labelspacing=0.9, scatterpoints=1, **where)
+    return figure
+
+
+def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
+    """One panel; `scale` is the area per sample, in square points."""
+    client, label = np.nonzero(counts)
+    held, most = counts[client, label], int(counts.max())
+    sns.scatterplot(
+        x=client, y=label, size=held, sizes=(0, most * scale), size_norm=(0, most), legend=False,
+        clip_on=False, ax=axes, **_BUBBLE,
+    )  # fmt: skip
+    axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
+    axes.locator_params(axis="x", nbins=7, steps=[1, 2, 5, 10], integer=True)
+    axes.locator_params(axis="y", nbins=10, steps=[1, 2, 5, 10], integer=True)
+
+
+def _round_down(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, … that is not above `value`."""
+    power: int = 10 ** int(np.log10(value))
+    return max(step * power for step in (1, 2, 5) if step * power <= value)

@@ -19,7 +19,7 @@ from fedbench.report.values.numbers import signed
 from fedbench.spec import RunSpec
 
 
-def passes_per_round(run: RunSpec) -> float:
+def _passes_per_round(run: RunSpec) -> float:
     """Forward passes over a client's data per round: E for FedAvg, E + 1 for ASD.
 
     ASD's teacher does not change within a round, so that its outputs can be computed once and used
@@ -33,17 +33,14 @@ def passes_per_round(run: RunSpec) -> float:
         raise FedbenchError(
             f"run {run.id}: steps = {run.steps}, but units are counted in epochs; use x: round"
         )
-    size = replace(LARGE, epochs=epochs)
     parts = [registry.build("method", part.name, part.params) for part in run.parts]
-    costs = [part.cost(size) for part in parts]
+    costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
     once = sum(cost.teachers for cost in costs)
     return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
 
 
-def _drawn(panel: Panel) -> Iterator[tuple[int, Hue]]:
-    for place, hue in enumerate(panel.hues):
-        if hue.measured and len(hue.curves.columns):
-            yield place, hue
+def _drawn(panel: Panel) -> list[tuple[int, Hue]]:
+    return [(i, hue) for i, hue in enumerate(panel.hues) if len(hue.curves.columns)]
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
@@ -69,45 +66,36 @@ class Curves(Kind):
 
     smooth: Count = 1
     x: Literal[
-        "round",
-        "units",
-        "megabytes",
-        "seconds",
-        "sample_passes",
-        "compute",
+        "round", "units", "megabytes", "seconds", "sample_passes", "compute",
         "thousand_sample_passes",
-    ] = "round"
+    ] = "round"  # fmt: skip
     mark: Natural = 0
     ours: tuple[str, ...] = ()
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
-        for place, hue in _drawn(panel):
+        drawn = _drawn(panel)
+        for place, hue in drawn:
             self._line(axes, hue, place, place / len(panel.hues))
         axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
-        self._guessing(axes, panel)
+        for _, hue in drawn if Metric(panel.metric).is_of_labels else ():
+            guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
+            if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
+                axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
+                break
         if self.x == "round":
             axes.locator_params(axis="x", nbins=6, integer=True)
         if self.mark:
             self._mark(axes, panel)
 
-    def _guessing(self, axes: Axes, panel: Panel) -> None:
-        """A dotted line at the accuracy of guessing, where the later half of a curve is near it."""
-        if not Metric(panel.metric).is_of_labels:
-            return
-        for hue in (hue for _, hue in _drawn(panel)):
-            guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
-            if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
-                axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
-                return
-
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
         """The means over the seeds, by what stands along the bottom axis."""
         for place, hue in _drawn(panel):
-            yield place, hue, self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
+            mean = self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
+            yield place, hue, mean.rename_axis(self.x)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """Mean and standard deviation over the seeds at each evaluated round."""
@@ -116,11 +104,6 @@ class Curves(Kind):
             return pd.DataFrame()
         told = {"mean": runs.mean(axis=1), "std": runs.std(axis=1), "runs": runs.count(axis=1)}
         return pd.DataFrame({"round": runs.index, self.x: self._along(hue), **told})
-
-    @property
-    def along(self) -> str:
-        """What stands along the bottom axis."""
-        return self.x
 
     def _line(self, axes: Axes, hue: Hue, place: int, shift: float) -> None:
         """Draw one hue; later lines are thinner, so that a line below them can still be seen.
@@ -151,7 +134,7 @@ class Curves(Kind):
         if self.x == "round":
             return rounds
         if self.x == "units":
-            return rounds * passes_per_round(hue.cells[0].run)
+            return rounds * _passes_per_round(hue.cells[0].run)
         along = hue.history(self.x).mean(axis=1).reindex(rounds)
         if along.isna().all():
             raise FedbenchError(
@@ -168,17 +151,12 @@ class Curves(Kind):
         if not ours or not others:
             return
         at = max(mean.index[-1] for mean in means.values() if len(mean))
-        lead = max(ours) - max(others)
-        ends: dict[str, Any] = {"xy": (at, max(ours)), "xytext": (at, max(others))}
         axes.axvline(at, linewidth=0.8, linestyle=":", color=GREY)
-        axes.annotate("", **ends, arrowprops=_ARROW)
-        text = f"{signed(lead, 1)} at round {at}"
-        side = "right" if at > axes.get_xlim()[1] * 0.6 else "left"
-        move = (-5 if side == "right" else 5, -2)
-        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
-        letters: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7.5, "bbox": box}
-        place: dict[str, Any] = {
-            "xycoords": axes.get_xaxis_transform(),
-            "textcoords": "offset points",
-        }
-        axes.annotate(text, (at, 1), move, **place, **letters)
+        axes.annotate("", (at, max(ours)), (at, max(others)), arrowprops=_ARROW)
+        text = f"{signed(max(ours) - max(others), 1)} at round {at}"
+        right = at > axes.get_xlim()[1] * 0.6
+        axes.annotate(
+            text, (at, 1), (-5 if right else 5, -2), xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points", fontsize=7.5, va="top", ha="right" if right else "left",
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.5},
+        )  # fmt: skip

@@ -1,17 +1,19 @@
-"""How far each method is ahead of one of them: a leaderboard that says what chance explains."""
+"""Which methods are ahead of one of them by more than chance, and which none beats at its cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 import seaborn as sns
 
+from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.layout import listed, name_lines
-from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, stacked
-from fedbench.report.figures.style import GREY, INK, Style, points, stroke
+from fedbench.paper.notation import reading
+from fedbench.report.figures.layout import listed, name_lines, tip
+from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 from fedbench.report.values.leads import Leads, leads
 from fedbench.spec.compositions import own_methods
 
@@ -58,32 +60,24 @@ class Lead(Kind):
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
         names = [[str(name) for name in lead.mean.index] for _, lead in found]
         figure, columns = listed(title, names, _WIDE, free=1.5)
-        for axes, each in zip(columns, found, strict=True):
-            self._draw(axes, *each)
+        for axes, (panel, lead) in zip(columns, found, strict=True):
+            self._draw(axes, panel, lead)
         return figure
 
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
         """One row per panel and hue: its lead, its interval, its p-value among all."""
-        found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
-        return stacked(self._rows(*each) for each in found)
-
-    def _rows(self, panel: Panel, lead: Leads) -> pd.DataFrame:
-        ahead = lead.mean.drop(self.base)
-        names, half = ahead.index, lead.half[ahead.index]
-        told: dict[str, Any] = {
-            "panel": panel.title,
-            "metric": panel.metric,
-            "name": names,
-            "base": self.base,
-            "lead": ahead.to_numpy(),
-            "low95": (ahead - half).to_numpy(),
-            "high95": (ahead + half).to_numpy(),
-            "p": lead.p[names].to_numpy(),
-            "significant": [lead.tells(str(name)) for name in names],
-            "collapsed": [name in lead.collapsed for name in names],
-            "pairs": lead.blocks,
-        }
-        return pd.DataFrame(told)
+        found = {}
+        for panel in panels:
+            if lead := self._leads(panel):
+                ahead = lead.mean.drop(self.base)
+                hues, half = ahead.index, lead.half[ahead.index]
+                rows = pd.DataFrame({"base": self.base, "lead": ahead}, index=hues)
+                rows["low95"], rows["high95"], rows["p"] = ahead - half, ahead + half, lead.p[hues]
+                rows["significant"] = [lead.tells(str(name)) for name in hues]
+                rows["collapsed"], rows["pairs"] = hues.isin(lead.collapsed), lead.blocks
+                found[panel.title, panel.metric] = rows
+        names = ["panel", "metric", "name"]
+        return pd.concat(found, names=names).reset_index() if found else pd.DataFrame()
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """None is needed: each line has its name."""
@@ -116,7 +110,10 @@ class Lead(Kind):
             )
         room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
-        _mark_cut(axes, rows)
+        for end, sign, arrow in zip(axes.get_xlim(), (-1, 1), "<>", strict=True):
+            cut = rows[sign * (rows["lead"] + sign * rows["half"] - end) > 0]  # goes on beyond it
+            at = {"x": [end] * len(cut), "y": list(cut.index), "marker": arrow, "clip_on": False}
+            sns.scatterplot(**at, color=GREY, s=14, linewidth=0, ax=axes)
         axes.axvline(0, color=INK, linewidth=0.8)
         name_lines(axes, names)
         for label in axes.get_yticklabels():
@@ -125,14 +122,6 @@ class Lead(Kind):
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         titles = [panel.title, f"{lead.blocks} pairs each", "" if lead.tested else "not tested"]
         axes.set_title(", ".join(filter(None, titles)), fontsize=8.5, loc="left")
-
-
-def _mark_cut(axes: Axes, rows: pd.DataFrame) -> None:
-    """Arrows where intervals go on beyond the panel's ends."""
-    for end, sign, arrow in zip(axes.get_xlim(), (-1, 1), "<>", strict=True):
-        cut = rows[sign * (rows["lead"] + sign * rows["half"] - end) > 0]
-        look = {"color": GREY, "s": 14, "linewidth": 0, "marker": arrow, "clip_on": False}
-        sns.scatterplot(x=[end] * len(cut), y=list(cut.index), ax=axes, **look)
 
 
 def _collapsed(hue: Hue) -> bool:
@@ -153,3 +142,145 @@ def _block(panel: Panel) -> list[str]:
     of_hue = [[cell.coords for cell in hue.cells] for hue in panel.hues]
     levels = {x: [len({str(at[x]) for at in coords}) for coords in of_hue] for x in of_hue[0][0]}
     return [*(axis for axis, numbers in levels.items() if max(numbers) > 1), "seed"]
+
+
+MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
+_COMPUTATION = ("sample_passes", "compute", "thousand_sample_passes")
+_HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
+_CROWD = "Grey points are the other methods, darker where they lie on each other."
+_LINE = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
+_ASIDE: dict[str, Any] = {"xytext": (34, -14), "va": "center", "arrowprops": _LINE}
+_PLAIN: dict[str, Any] = {"edgecolor": GREY, "s": 13, "linewidth": 0.7}
+
+
+class Point(NamedTuple):
+    """Means over the runs of a hue, and the spread of the score."""
+
+    hue: Hue
+    cost: float
+    score: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Pareto(Kind):
+    """Each hue as a point: its `cost` along the bottom, the figure's metric upwards.
+
+    `cost` is any column of the history, with a moment if need be, such as compute, or
+    megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points than which none is
+    better at no higher cost are named and joined by a line, the Pareto front; `base` and methods of
+    one's own folder are named too. Points are means over the seeds, bars one sample standard
+    deviation of the metric on either side; where a mean is over settings too, the deviation over
+    the seeds is pooled over them. Of more hues than a legend can tell apart, those without a name
+    are grey points without a bar. A hue with a diverged run has no point: it spent less than
+    planned, and would seem to be cheap. Of computation, which is counted at the clients alone,
+    methods whose server computes on samples too are hollow points that are not on the front.
+    """
+
+    alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
+    size: ClassVar[tuple[float, float]] = (3.4, 2.6)
+    note: ClassVar[str] = (
+        "The line is the Pareto front: no other method is better at the same or lower cost. "
+        "Methods with missing runs are not drawn."
+    )
+
+    lack: ClassVar[str] = "no method has all its runs"
+
+    cost: str = "megabytes"
+    base: str = "FedAvg"
+
+    def has(self, panel: Panel) -> bool:
+        """Whether there is a point."""
+        return any(_point(hue, self.cost) for hue in panel.hues)
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One point per hue, and the front."""
+        found = [point for hue in panel.hues if (point := _point(hue, self.cost))]
+        counted = [point for point in found if not self._is_uncounted(point.hue)]
+        best = front(counted, Metric(panel.metric).lower_is_better)
+        named = [p for p in found if p in best or p.hue.label in {self.base, *own_methods()}]
+        crowd = [p for p in found if p not in named] if len(panel.hues) > MOST else []
+        # they lie where their numbers are, hollow where the server computes what is not counted;
+        # their edges show how many lie on each other
+        for p in sorted(crowd, key=lambda each: self._is_uncounted(each.hue)):
+            told = tip(axes, f"{p.hue.label}: {p.score:.4g} at {p.cost:.4g}")
+            colour = (GREY, 0.0 if self._is_uncounted(p.hue) else 0.7)
+            sns.scatterplot(x=[p.cost], y=[p.score], color=colour, gid=told, ax=axes, **_PLAIN)
+        for point in (p for p in found if p not in crowd):
+            mark = point.hue.style
+            if crowd:  # variants of a method share theirs, and would look alike
+                mark = style(panel.hues.index(point.hue))
+                mark = replace(mark, colour=INK) if point.hue.label == self.base else mark
+            look = stroke(replace(mark, hollow=mark.hollow or self._is_uncounted(point.hue)))
+            row = pd.DataFrame([point[1:]], columns=["cost", "score", "spread"])
+            look |= {"native_scale": True, "err_kws": {"linewidth": 0.8}}
+            points(axes, row, ("cost", "score"), "spread", **look)
+        steps: dict[str, Any] = {"drawstyle": "steps-post", "color": INK, "linewidth": 0.8}
+        sns.lineplot(
+            x=[p.cost for p in best], y=[p.score for p in best], zorder=1, ax=axes, **steps
+        )
+        for point in named:  # where others stand around it further away, with a line
+            look = _ASIDE if crowd and point not in best else {"xytext": (4, 4)}
+            at = (point.cost, point.score)
+            axes.annotate(point.hue.label, at, textcoords="offset points", fontsize=7, **look)
+        axes.margins(0.12)
+        axes.set_xlabel(metric_label(self.cost))
+        axes.set_ylabel(metric_label(panel.metric))
+
+    def remark(self, panels: Sequence[Panel]) -> str:
+        """What grey points are, whose computation is not counted, and which hues have no point."""
+        crowd = _CROWD if any(len(panel.hues) > MOST for panel in panels) else ""
+        hues = [(hue, panel.title) for panel in panels for hue in panel.hues]
+        lost = [f"{h.label} ({at})" if at else h.label for h, at in hues if h.diverged]
+        hollow = dict.fromkeys(hue.label for hue, _ in hues if self._is_uncounted(hue))
+        uncounted = f"{_HOLLOW}: {', '.join(hollow)}." if hollow else ""
+        diverged = f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
+        return " ".join(filter(None, [crowd, uncounted, diverged]))
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The point of a hue, and the spread of its score."""
+        point = _point(hue, self.cost)
+        return pd.DataFrame([point[1:]] if point else [], columns=[self.cost, "mean", "std"])
+
+    def _is_uncounted(self, hue: Hue) -> bool:
+        """Whether the hue's server computes what the cost leaves out."""
+        if reading(self.cost).metric not in _COMPUTATION:
+            return False
+        parts = (registry.find("method", part.name) for part in hue.cells[0].run.parts)
+        return any(part.constants.get("computes_at_server", False) for part in parts)
+
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
+        """No legend where it could not tell the hues apart."""
+        return [] if any(len(panel.hues) > MOST for panel in panels) else None
+
+
+def _point(hue: Hue, cost: str) -> Point | None:
+    """The hue's means; None unless every planned run has a score and a cost and none diverged."""
+    if hue.diverged:
+        return None
+    scores = hue.readings.set_index("run")["value"].dropna()
+    costs, runs = hue.read(cost), hue.planned
+    if not runs or not runs <= {*scores.index} & costs.keys():
+        return None
+    mean = sum(costs[run] for run in runs) / len(runs)
+    if mean == float("inf"):
+        return None
+    return Point(hue, mean, float(scores.mean()), _over_seeds(hue.readings))
+
+
+def _over_seeds(readings: pd.DataFrame) -> float:
+    """The standard deviation over the seeds of a setting, pooled over the settings; 0 of one."""
+    setting = [axis for axis in readings.columns if axis not in ("seed", "run", "value")]
+    of_each = readings.groupby(setting) if setting else readings.groupby(lambda _: 0)
+    variances = of_each["value"].var(ddof=1).dropna()
+    return float(variances.mean() ** 0.5) if len(variances) else 0.0
+
+
+def front(points: Sequence[Point], lower_is_better: bool) -> list[Point]:
+    """The points of which no other costs at most as much and scores better, the cheapest first."""
+    sign = -1 if lower_is_better else 1
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.cost, -sign * p.score)):
+        if not best or sign * point.score > sign * best[-1].score:
+            best.append(point)
+    return best

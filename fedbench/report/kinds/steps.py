@@ -13,7 +13,7 @@ from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.panels import Artist, Axes, Entries, Hue, Kind, Line2D, Panel, Patch
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
 
 
@@ -27,6 +27,7 @@ class Boxes(Kind):
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
+    fill: ClassVar[float | None] = 0.25
     note: ClassVar[str] = (
         "Boxes are the quartiles with a line at the median and a mark at the mean; whiskers reach "
         "to 1.5 times the quartiles' distance."
@@ -55,7 +56,13 @@ class Boxes(Kind):
             legend=False, ax=axes,
         )  # fmt: skip
         for boxes, hue in zip(axes.containers, full, strict=True):
-            _style(boxes, hue.style)
+            line = {"color": hue.style.colour, "linewidth": 0.9}
+            mean = stroke(hue.style) | {"linestyle": "", "markersize": 2.6}
+            looks: dict[str, dict[str, Any]] = {"boxes": filling(hue.style, 0.25), "means": mean}
+            looks |= {"whiskers": line, "caps": line, "medians": line | {"linewidth": 1.6}}
+            for name, look in looks.items():
+                for artist in getattr(boxes, name):
+                    artist.set(**look)
         axes.set_xlabel(Metric(f"{self.table}/{self.by}").label)
         axes.set_ylabel(Metric(f"{self.table}/{self.column}").label)
         axes.locator_params(axis="x", nbins=8, integer=True)
@@ -64,10 +71,6 @@ class Boxes(Kind):
         """The number of values, mean, deviation, range and quartiles of each box."""
         values = self._values(hue.table(self.table))
         return values.groupby("at")["value"].describe().reset_index() if len(values) else values
-
-    def handle(self, hue: Hue) -> Artist:
-        """A filled rectangle."""
-        return Patch(**filling(hue.style, 0.25))
 
     def _values(self, table: pd.DataFrame) -> pd.DataFrame:
         """Columns `at` and `value`; without rows of step −1, which are about a whole round."""
@@ -83,32 +86,12 @@ class Boxes(Kind):
         if self.per == "round":
             keys = list(dict.fromkeys(["seed", "round", self.by]))
             rows = rows.groupby(keys)[self.column].mean().reset_index()
-        return pd.DataFrame({"at": self._joined(rows[self.by]), "value": rows[self.column]})
-
-    def _joined(self, at: "pd.Series[Any]") -> "pd.Series[Any]":
-        """The values of `by`; where they are too many, each the mean of its group of neighbours."""
+        at = rows[self.by]
         distinct = np.sort(at.unique())
-        if not self.most or len(distinct) <= self.most:
-            return at
-        groups = np.array_split(distinct, self.most)
-        middle = {value: group.mean() for group in groups for value in group}
-        return at.map(middle)
-
-
-def _style(boxes: Any, style: Style) -> None:
-    parts: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("boxes", filling(style, 0.25)),
-        ("whiskers", {"color": style.colour, "linewidth": 0.9}),
-        ("caps", {"color": style.colour, "linewidth": 0.9}),
-        ("medians", {"color": style.colour, "linewidth": 1.6}),
-        ("means", stroke(style) | {"linestyle": "", "markersize": 2.6}),
-    )
-    for name, look in parts:
-        for artist in getattr(boxes, name):
-            artist.set(**look)
-
-
-_PART = "H = {}"
+        if self.most and len(distinct) > self.most:  # each is the mean of its group of neighbours
+            groups = np.array_split(distinct, self.most)
+            at = at.map({value: group.mean() for group in groups for value in group})
+        return pd.DataFrame({"at": at, "value": rows[self.column]})
 
 
 @dataclass(frozen=True)
@@ -132,34 +115,33 @@ class Weights(Kind):
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """The H to draw, as 'H = 10'."""
-        return tuple(_PART.format(H) for H in self.steps) or ("",)
+        return tuple(f"H = {H}" for H in self.steps) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Weights as bars on the left scale, biases as lines on the right scale."""
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
-        chosen = [H for H in self.steps if _PART.format(H) == panel.part]
-        steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
+        measured = max(len(bias) for bias in biases.values())
+        steps = int(panel.part.removeprefix("H = ") or measured)
         rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
         looks = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
         bars(
             axes, rows.melt("step", var_name="hue"), ("step", "value"), looks, native_scale=True,
             width=0.84, gap=0.05, errorbar=None,
         )  # fmt: skip
-        self._lines(axes.twinx(), {hue: bias.loc[: steps - 1] for hue, bias in biases.items()})
-        axes.locator_params(axis="x", nbins=8, integer=True)
-        axes.set_xlabel("Local step")
-        axes.set_ylabel("Share of the gradient")
-
-    def _lines(self, right: Axes, biases: dict[Hue, "pd.Series[Any]"]) -> None:
+        right = axes.twinx()
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         for hue, bias in biases.items():
-            sns.lineplot(bias, estimator=None, linewidth=1.6, ax=right, **_line(hue, len(biases)))
+            look, shown = _line(hue, len(biases)), bias.loc[: steps - 1]
+            sns.lineplot(shown, estimator=None, linewidth=1.6, ax=right, **look)
         right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
         cosine = self.column == "cosine"
         usual = Metric(f"{self.reads}/{self.column}").label
         right.set_ylabel("Bias, 1 − cosine" if cosine else usual)
+        axes.locator_params(axis="x", nbins=8, integer=True)
+        axes.set_xlabel("Local step")
+        axes.set_ylabel("Share of the gradient")
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """The bias at each local step."""

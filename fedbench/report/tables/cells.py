@@ -1,13 +1,11 @@
-"""A cell of a paper's table: the printed number, the measured one, and the runs behind it.
-
-Of cells that differ in the method alone: which is best, how they are listed, whose seeds count.
-"""
+"""A cell of a paper's table, the runs behind it, and which of the cells that compete is best."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 
 import numpy as np
 
@@ -33,20 +31,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """A run behind a cell.
-
-    `end` is the round after which it diverged, or is planned to end if it is too short. `tuned` is
-    what a search chose for it. `at` tells it from the cell's other runs of the same seed:
-    'α = 0.2'.
-    """
+    """A run behind a cell."""
 
     id: str
     seed: int
     status: Status
     value: float | None
-    tuned: str = ""
-    at: str = ""
-    end: int = 0
+    tuned: str = ""  # what a search chose for it
+    at: str = ""  # what tells it from the cell's other runs of the same seed: 'α = 0.2'
+    end: int = 0  # the round after which it diverged, or is planned to end if it is too short
 
     @property
     def name(self) -> str:
@@ -61,13 +54,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Pooled:
-    """√(Σ (nᵢ − 1) sᵢ² / Σ (nᵢ − 1)) over `cells` cells, cell i of nᵢ seeds with deviation sᵢ.
-
-    `freedom` is Σ (nᵢ − 1), the degrees of freedom.
-    """
+    """√(Σ (nᵢ − 1) sᵢ² / Σ (nᵢ − 1)) over `cells` cells, cell i of nᵢ seeds with deviation sᵢ."""
 
     std: float
-    freedom: int
+    freedom: int  # Σ (nᵢ − 1), the degrees of freedom
     cells: int
 
 
@@ -78,8 +68,6 @@ class TableCell:
     `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
     method alone, or, in a table with one method, with the cells of its metric and data set. A cell
     with a diverged run has none: it varies by tens of points where the others do by one.
-    `tuned_near_chance`: whether settings of its runs were chosen by trials near chance, and are as
-    good as random.
     """
 
     place: Place
@@ -89,7 +77,7 @@ class TableCell:
     runs: tuple[Run, ...]
     substituted: Substitutions
     near: float | None = None  # below this, in the table's unit, a number is near chance
-    tuned_near_chance: bool = False
+    tuned_near_chance: bool = False  # settings were chosen by trials near chance: as good as random
     best: bool = False
     pooled: Pooled | None = None
 
@@ -101,14 +89,7 @@ class TableCell:
     @property
     def is_near_chance(self) -> bool:
         """Whether the measured mean is no better than what guessing may give."""
-        return (
-            self.near is not None and self.measured is not None and self.measured.mean < self.near
-        )
-
-    @property
-    def seeds(self) -> set[int]:
-        """The planned seeds."""
-        return {run.seed for run in self.runs}
+        return bool(self.near and self.measured and self.measured.mean < self.near)
 
     @property
     def measured_runs(self) -> tuple[Run, ...]:
@@ -117,8 +98,16 @@ class TableCell:
 
     @property
     def measured(self) -> Stat | None:
-        """Mean and standard deviation over the measured runs; None if there is none."""
-        return _over_seeds([run.value for run in self.measured_runs if run.value is not None])
+        """Mean and standard deviation over the measured runs; None if there is none.
+
+        The mean is NaN if a value is, and infinite if a run did not reach what the metric asks for.
+        """
+        values = [run.value for run in self.runs if run.value is not None]
+        if not values:
+            return None
+        if not np.isfinite(values).all():
+            return Stat(float("nan" if np.isnan(values).any() else "inf"), None)
+        return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
 
     @property
     def spread(self) -> tuple[float, int] | None:
@@ -144,33 +133,14 @@ class TableCell:
     @property
     def difference(self) -> float | None:
         """Measured minus printed; None where anything was substituted, or chosen near chance."""
-        if (
-            self.substituted
-            or self.tuned_near_chance
-            or self.printed is None
-            or self.measured is None
-        ):
+        unlike = self.substituted or self.tuned_near_chance
+        if unlike or self.printed is None or self.measured is None:
             return None
         return self.measured.mean - self.printed.mean
 
 
-def _over_seeds(values: list[float]) -> Stat | None:
-    """Mean and deviation of one value per seed; None of none.
-
-    The mean is NaN if a value is, and infinite if a run did not reach what the metric asks for.
-    """
-    if not values:
-        return None
-    if not np.isfinite(values).all():
-        return Stat(float("nan" if np.isnan(values).any() else "inf"), None)
-    return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
-
-
 def comparable(cell: TableCell, table: Table) -> float:
-    """The measured mean as a number of which more is better, by which methods are ranked.
-
-    It is rounded to the table's digits, and −∞ if it is not finite.
-    """
+    """The measured mean at the table's digits, of which more is better; −∞ if it is not finite."""
     mean = cell.measured.mean if cell.measured else float("nan")
     sign = -1 if Metric(cell.place.metric).lower_is_better else 1
     return -float("inf") if mean != mean else sign * round(mean, table.digits)
@@ -184,24 +154,21 @@ def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:
     by trials near chance, and none while a method has a run, such as a further seed, that another
     one lacks.
     """
-    rivals = grouped((cell for cell in cells if not cell.control), lambda cell: cell.contest)
-    best = {contest: _best(of, table) for contest, of in rivals.items()}
-    marked = []
-    for cell in cells:
-        may = not cell.control and not cell.is_near_chance
-        marked.append(replace(cell, best=may and comparable(cell, table) == best[cell.contest]))
-    return marked
-
-
-def _best(rivals: list[TableCell], table: Table) -> float:
-    """The best score of a contest; not a number if it has no best one."""
-    there = {frozenset(run.name for run in x.runs if run not in x.missing) for x in rivals}
-    uneven = len(there) > 1 or frozenset() in there or any(x.tuned_near_chance for x in rivals)
-    scores = [comparable(cell, table) for cell in rivals if cell.measured]
-    best = max(scores, default=-math.inf)
-    ranked = Metric(rivals[0].place.metric).is_ranked and len(scores) > 1
-    leads = ranked and not uneven and 2 * scores.count(best) <= len(scores)
-    return best if leads and best > -math.inf else math.nan
+    best: dict[Contest, float] = {}  # its best score; not a number if it has no best one
+    contests = grouped((cell for cell in cells if not cell.control), lambda cell: cell.contest)
+    for contest, rivals in contests.items():
+        there = {frozenset(run.name for run in x.runs if run not in x.missing) for x in rivals}
+        uneven = len(there) > 1 or frozenset() in there or any(x.tuned_near_chance for x in rivals)
+        scores = [comparable(cell, table) for cell in rivals if cell.measured]
+        top = max(scores, default=-math.inf)
+        ranked = Metric(contest[2]).is_ranked and len(scores) > 1 and top > -math.inf
+        leads = ranked and not uneven and 2 * scores.count(top) <= len(scores)
+        best[contest] = top if leads else math.nan
+    may = [not cell.control and not cell.is_near_chance for cell in cells]
+    return [
+        replace(cell, best=ranked and comparable(cell, table) == best[cell.contest])
+        for cell, ranked in zip(cells, may, strict=True)
+    ]
 
 
 def learned(cells: Iterable[TableCell]) -> set[Contest]:
@@ -236,9 +203,10 @@ def with_same_seeds(cells: Iterable[TableCell]) -> list[TableCell]:
     """
     trimmed = []
     for rivals in grouped(cells, lambda cell: cell.contest).values():
-        times = Counter(seed for cell in rivals for seed in cell.seeds)
+        seeds = [{run.seed for run in cell.runs} for cell in rivals]
+        times = Counter(chain.from_iterable(seeds))
         usual = {seed for seed, number in times.items() if 2 * number > len(rivals)}
-        for cell in (cell for cell in rivals if usual <= cell.seeds):
+        for cell in (cell for cell, own in zip(rivals, seeds, strict=True) if usual <= own):
             runs = tuple(run for run in cell.runs if run.seed in usual)
             trimmed.append(replace(cell, runs=runs))
     return trimmed

@@ -1,10 +1,7 @@
-"""What tables say as texts, and tables as files, by pandas.
-
-Files are CSV that no spreadsheet runs, LaTeX with booktabs, and Markdown.
-"""
+"""What tables say as texts, and tables as files by pandas: safe CSV, LaTeX and Markdown."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -38,17 +35,15 @@ class CellText:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts.
+    """A table of texts."""
 
-    `columns` are (group, title), of which the first `left` hold the headings of rows; neighbours of
-    one group stand under its name. `remarks` are sentences that belong to the caption.
-    """
-
-    columns: Sequence[tuple[str, str]]
-    left: int
+    columns: Sequence[
+        tuple[str, str]
+    ]  # group and title; neighbours of a group stand under its name
+    left: int  # of the columns, which hold the headings of rows
     rows: Sequence[Sequence[CellText]]
     caption: str
-    remarks: Sequence[str] = ()
+    remarks: Sequence[str] = ()  # sentences that belong to the caption
 
 
 def title_row(title: str, width: int) -> list[CellText]:
@@ -68,7 +63,7 @@ def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
             cells = [(block, row.cells.get(point)) for block, point in pairs]
             heads = [text if span else "" for text, span in row.heads]  # else it stands above
             heads[-1:] = [f"{text} (control)" if row.control else text for text in heads[-1:]]
-            texts = [cell_text(block, cell, layout, table) for block, cell in cells]
+            texts = [_cell_text(block, cell, layout, table) for block, cell in cells]
             rows.append([*map(CellText, heads), *texts])
     remarks = [f"{ABSENT}: {'; '.join(layout.absent)}."] if layout.absent else []
     remarks += [f"{POOLED}: {'; '.join(layout.pooled)}."] if layout.pooled else []
@@ -77,8 +72,7 @@ def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
     return TextTable(columns, len(layout.heads), rows, caption, remarks)
 
 
-def cell_text(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> CellText:
-    """What the cell says in a block of columns."""
+def _cell_text(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> CellText:
     if cell is None:
         return CellText("")
     if block.kind == "difference":
@@ -90,7 +84,12 @@ def cell_text(block: Block, cell: TableCell | None, layout: TableLayout, table: 
     deviation = "" if stat.std is None else fixed(stat.std, table.digits)
     if block.kind == "printed":
         return CellText(mean, deviation)
-    return CellText(mean, deviation, cell.best, tuple(_flags(cell, layout)))
+    # what a reader must know beside the number: the mark of a note, seeds missing or diverged
+    flags = [f"({layout.marks[cell.substituted]})"] if cell.substituted in layout.marks else []
+    flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
+    flags += [TUNED_NEAR_CHANCE] if cell.tuned_near_chance else []
+    flags += [f"{cell.diverged} diverged"] if cell.diverged else []
+    return CellText(mean, deviation, cell.best, tuple(flags))
 
 
 def change(cell: TableCell, table: Table) -> str:
@@ -98,17 +97,6 @@ def change(cell: TableCell, table: Table) -> str:
     metric = Metric(cell.place.metric)
     points = (cell.difference or 0.0) * metric.points(table)
     return signed(points, metric.point_digits(table))
-
-
-def _flags(cell: TableCell, layout: TableLayout) -> list[str]:
-    """What a reader must know beside the number: the mark of a note, seeds missing or diverged.
-
-    And that settings were chosen by trials that had learned next to nothing.
-    """
-    flags = [f"({layout.marks[cell.substituted]})"] if cell.substituted in layout.marks else []
-    flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
-    flags += [TUNED_NEAR_CHANCE] if cell.tuned_near_chance else []
-    return flags + ([f"{cell.diverged} diverged"] if cell.diverged else [])
 
 
 COLUMNS = (
@@ -144,21 +132,20 @@ def tidy(paper: str, cells: list[TableCell], notes: Mapping[str, str]) -> pd.Dat
     diverged, `n_planned` all that were planned. `chosen_near_chance` is 1 if a search chose their
     settings among trials that had learned next to nothing, else 0.
     """
-    return pd.DataFrame([_record(paper, cell, notes) for cell in cells], columns=list(COLUMNS))
-
-
-def _record(paper: str, cell: TableCell, notes: Mapping[str, str]) -> tuple[object, ...]:
-    place, runs = cell.place, cell.measured_runs
-    stats = [(s.mean, s.std) if s else (None, None) for s in (cell.printed, cell.measured)]
-    where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
-    pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
-    lost = [run for run in runs if run.diverged]
-    seeds = [len({run.seed for run in some}) for some in (runs, lost, cell.runs)]
-    swapped = say("scale.substitutions", cell.substituted)
-    noted = " ".join(dict.fromkeys(notes[run.id] for run in runs if run.id in notes))
-    ids = ";".join(run.id for run in runs)
-    about = (int(cell.tuned_near_chance), ids, swapped, noted)
-    return (*where, *stats[0], *stats[1], *pooled, *seeds, *about)
+    records = []
+    for cell in cells:
+        place, runs = cell.place, cell.measured_runs
+        stats = [(x.mean, x.std) if x else (None, None) for x in (cell.printed, cell.measured)]
+        where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
+        pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
+        lost = [run for run in runs if run.diverged]
+        seeds = [len({run.seed for run in some}) for some in (runs, lost, cell.runs)]
+        swapped = say("scale.substitutions", cell.substituted)
+        noted = " ".join(dict.fromkeys(notes[run.id] for run in runs if run.id in notes))
+        ids = ";".join(run.id for run in runs)
+        about = (int(cell.tuned_near_chance), ids, swapped, noted)
+        records.append((*where, *stats[0], *stats[1], *pooled, *seeds, *about))
+    return pd.DataFrame(records, columns=list(COLUMNS))
 
 
 def to_csv(frame: pd.DataFrame) -> str:
@@ -176,17 +163,13 @@ def plain(value: object) -> object:
     An apostrophe is how spreadsheets themselves mark a cell as text. A program that reads the file
     removes it from text that begins with "'=" and the like. Numbers stay as they are.
     """
-    if isinstance(value, str) and value.startswith(_COMMANDS) and not _is_number(value):
+    if not isinstance(value, str) or not value.startswith(_COMMANDS):
+        return value
+    try:
+        float(value)
+    except ValueError:
         return f"'{value}"
     return value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def to_latex(table: TextTable, label: str) -> str:
@@ -195,19 +178,19 @@ def to_latex(table: TextTable, label: str) -> str:
     The document must use booktabs, graphicx and amssymb. Too wide a table is scaled to the line.
     """
     heads = [tuple(map(latex, head)) for head in table.columns]
-    frame = pd.DataFrame([[_latex_cell(cell) for cell in row] for row in table.rows])
-    frame = frame.reindex(columns=range(len(heads)))
     grouped = any(group for group, _ in heads)
-    frame.columns = (
-        pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([title for _, title in heads])
-    )
-    tabular = frame.style.hide(axis="index").to_latex(
-        column_format="l" * table.left + "r" * (len(heads) - table.left),
-        hrules=True,
-        multicol_align="c",
-    )
+    titles = pd.Index([title for _, title in heads])
+    frame = _frame(table, _latex_cell, pd.MultiIndex.from_tuples(heads) if grouped else titles)
+    align = "l" * table.left + "r" * (len(heads) - table.left)
+    style = frame.style.hide(axis="index")
+    tabular = style.to_latex(column_format=align, hrules=True, multicol_align="c")
     caption = latex(" ".join(filter(None, [table.caption, *table.remarks])))
     return _LATEX.format(caption=caption, label=label, tabular=tabular.rstrip())
+
+
+def _frame(table: TextTable, text: Callable[[CellText], str], heads: pd.Index) -> pd.DataFrame:
+    frame = pd.DataFrame([[text(cell) for cell in row] for row in table.rows])
+    return frame.reindex(columns=range(len(heads))).set_axis(heads, axis="columns")
 
 
 def _latex_cell(cell: CellText) -> str:
@@ -223,8 +206,7 @@ def latex(text: str) -> str:
 
     What it has no letter for stands as its number in Unicode, such as [U+1F600].
     """
-    escaped: str = _encoder().unicode_to_latex(text)
-    return escaped
+    return str(_encoder().unicode_to_latex(text))
 
 
 @cache
@@ -242,8 +224,7 @@ def _encoder() -> latexencode.UnicodeToLatexEncoder:
 def to_markdown(table: TextTable) -> str:
     """The table for pages of a repository and for notes, with its caption and remarks below it."""
     names = [markdown(": ".join(filter(None, head))) for head in table.columns]
-    frame = pd.DataFrame([[_markdown_cell(cell) for cell in row] for row in table.rows])
-    frame = frame.reindex(columns=range(len(names))).set_axis(names, axis="columns")
+    frame = _frame(table, _markdown_cell, pd.Index(names))
     align = ["left"] * table.left + ["right"] * (len(names) - table.left)
     grid = frame.to_markdown(
         index=False, tablefmt="pipe", disable_numparse=True, colalign=align if len(frame) else None

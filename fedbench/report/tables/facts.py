@@ -92,12 +92,9 @@ def _joined(group: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class PaperReader:
-    """Reads what a table of facts shows: the paper's settings and methods, its printed numbers.
+    """Reads what a table of facts shows: the paper's settings and methods, its printed numbers."""
 
-    `key` is the table's key in the paper's file, by which errors name it.
-    """
-
-    key: str
+    key: str  # of the table in the paper's file, by which errors name it
     paper: Paper = field(repr=False)
     printed: Printed = field(repr=False)
     asked: list[Place] = field(default_factory=list, repr=False)  # the places looked up so far

@@ -1,6 +1,5 @@
 """The cells of a paper's table from its plan, its printed numbers and the collected runs."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import inf, isinf, sqrt
 
@@ -47,7 +46,7 @@ def table_cells(
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}
             guess = guess_of(cells[0].run.dataset)
-            found += [
+            found.append(
                 TableCell(
                     place=place,
                     coords=coords,
@@ -58,7 +57,7 @@ def table_cells(
                     near=guess.limit * factor if guess and labels else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
                 )
-            ]
+            )
     found = mark_best(found, table)
     return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
 
@@ -69,10 +68,7 @@ def _coords(cell: Cell, table: Table) -> dict[str, Level]:
 
 
 def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
-    """By the levels and seed of a planned cell, the run whose value is subtracted from its value.
-
-    Empty if the table subtracts nothing.
-    """
+    """By the levels and seed of a planned cell, the run whose value is subtracted, if any is."""
     table, bases = plan.papers[at[0]].tables[at[1]], {}
     run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(at[0], table.grid, {})}
     for cell in plan.select(at[0], table.grid, table.where) if table.minus else ():
@@ -95,14 +91,10 @@ class _RunsBehind:
     bases: dict[tuple[str, int], str]
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """The run of a planned cell; it has no value if it ends before the rounds asked for.
-
-        From its value that of the run to subtract is taken, if any. Nothing is subtracted from
-        infinity either: a target that the other run did not reach.
-        """
+        """The run of a planned cell; it has no value if it ends before the rounds asked for."""
         name, base = cell.run_id, self.bases.get((str(cell.coords), cell.seed))
         value = values.get(name)
-        if base is not None and value is not None:
+        if base is not None and value is not None:  # infinite is a target that was not reached
             value = None if isinf(values.get(base, inf)) else value - values[base]
         if cell.run.rounds < asked.needs:
             value, status = None, Status.TOO_SHORT
@@ -126,14 +118,13 @@ def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
     for key, cell in zip(keys, cells, strict=True):
         if cell.spread:
             groups.setdefault(key, {})[frozenset(run.id for run in cell.runs)] = cell.spread
-    shared = {key: _pooled(of.values()) for key, of in groups.items() if len(of) > 1}
+    shared = {}
+    for place, spreads in groups.items():
+        if len(spreads) > 1:
+            freedom = sum(seeds - 1 for _, seeds in spreads.values())
+            squares = sum((seeds - 1) * std**2 for std, seeds in spreads.values())
+            shared[place] = Pooled(sqrt(squares / freedom), freedom, len(spreads))
     return [
         replace(cell, pooled=shared.get(key) if cell.spread else None)
         for key, cell in zip(keys, cells, strict=True)
     ]
-
-
-def _pooled(spreads: Collection[tuple[float, int]]) -> Pooled:
-    freedom = sum(seeds - 1 for _, seeds in spreads)
-    squares = sum((seeds - 1) * std**2 for std, seeds in spreads)
-    return Pooled(sqrt(squares / freedom), freedom, len(spreads))

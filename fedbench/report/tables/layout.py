@@ -1,7 +1,4 @@
-"""How the cells of a table are laid out in groups of rows and in blocks of columns.
-
-The blocks are: printed, measured, difference, controls. A heading may span several rows.
-"""
+"""How the cells of a table are laid out in groups of rows and in blocks of columns."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,55 +25,41 @@ _BLOCKS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row: headings, each with how many rows it spans, and cells by column.
+    """One row: headings, and cells by column."""
 
-    A heading that spans 0 rows was written in a row above.
-    """
-
-    heads: tuple[tuple[str, int], ...]
+    heads: tuple[tuple[str, int], ...]  # each with how many rows it spans; 0: written above
     cells: dict[Point, TableCell]
     control: bool
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows under one title.
-
-    `substituted` says what was substituted in all of their cells; empty if the cells differ in it.
-    """
+    """Rows under one title."""
 
     title: str
     rows: tuple[Row, ...]
-    substituted: Substitutions
+    substituted: Substitutions  # in all of their cells; empty if the cells differ in it
 
 
 @dataclass(frozen=True)
 class Block:
-    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'.
-
-    `columns` are their labels, by one level per column axis.
-    """
+    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'."""
 
     kind: str
     title: str
-    columns: dict[Point, str]
+    columns: dict[Point, str]  # their labels, by one level per column axis
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """A whole table.
-
-    `marks` are the substitutions of single cells, each with the mark that its cells carry. `pooled`
-    names cells and says the deviation over seeds that they have together; `absent` names the rows
-    of a leaderboard that are left out because no run of them is finished.
-    """
+    """A whole table."""
 
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     groups: tuple[Group, ...]
-    marks: dict[Substitutions, str]
-    pooled: tuple[str, ...]
-    absent: tuple[str, ...] = ()
+    marks: dict[Substitutions, str]  # of single cells, each with the mark that its cells carry
+    pooled: tuple[str, ...]  # names of cells with the deviation over seeds that they share
+    absent: tuple[str, ...] = ()  # rows of a leaderboard that are left out: no run is finished
 
     @property
     def notes(self) -> list[tuple[str, Substitutions]]:
@@ -117,53 +100,41 @@ class TableLayout:
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     """Lay out the cells, grouped by the first row axis if there are two or more, as papers do.
 
-    Rows without a finished run are kept where the table lists its rows as given, as the papers'
-    tables do, and where no run at all is finished.
+    Rows without a finished run are kept where rows stand as listed, or where no run is finished.
     """
     (rows, columns), absent = axes(table), tuple[str, ...]()
-    begun = {point_of(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
+    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+    begun = {_point(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
     if begun and table.order != "as listed":
-        absent = tuple(_absent(rows, cells, begun))
-        cells = [cell for cell in cells if point_of(cell, rows) in begun]
-    first, inner = _by_group(rows)
+        absent = tuple(_absent(first, inner, cells, begun))
+        cells = [cell for cell in cells if _point(cell, rows) in begun]
     ordered = in_order(table, cells) if "method" in first else cells
-    parts = grouped(ordered, lambda cell: point_of(cell, first))
+    parts = grouped(ordered, lambda cell: _point(cell, first))
     groups = tuple(
-        group_of(label_of(part[0], first), in_order(table, part), inner, columns)
+        _group(label_of(part[0], first), in_order(table, part), inner, columns)
         for part in parts.values()
     )
     names = map(axis_name, inner)
     heads = tuple(name[0].upper() + name[1:] if len(name) > 1 else name for name in names)
-    across = in_order(table, cells) if "method" in columns else cells
-    blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
+    labels: dict[str, dict[Point, str]] = {kind: {} for kind in _BLOCKS}
+    for cell in in_order(table, cells) if "method" in columns else cells:
+        label = {_point(cell, columns): label_of(cell, columns)}
+        labels["controls" if "method" in columns and cell.control else "measured"] |= label
+        labels["printed"] |= {} if cell.printed is None else label
+        labels["difference"] |= {} if cell.difference is None else label
+    blocks = tuple(Block(kind, _BLOCKS[kind], of) for kind, of in labels.items() if of)
     mixed = [row for group in groups if not group.substituted for row in group.rows]
     swapped = [cell.substituted for row in mixed for cell in row.cells.values()]
     marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, swapped)), start=1)}
-    return TableLayout(heads, blocks, groups, marks, pooled, absent)
-
-
-def _by_group(rows: Names) -> tuple[Names, Names]:
-    """The axes whose levels are titles of groups of rows, and those of the rows below them."""
-    return (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
-
-
-def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
-    columns: dict[str, dict[Point, str]] = {kind: {} for kind in _BLOCKS}
-    for cell in cells:
-        label = {point_of(cell, names): label_of(cell, names)}
-        columns["controls" if "method" in names and cell.control else "measured"] |= label
-        columns["printed"] |= {} if cell.printed is None else label
-        columns["difference"] |= {} if cell.difference is None else label
-    return tuple(Block(kind, _BLOCKS[kind], labels) for kind, labels in columns.items() if labels)
+    return TableLayout(heads, blocks, groups, marks, tuple(_pooled(table, cells)), absent)
 
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
     """'α = 0.2: ± 1.93 (20)' for each deviation; the name has what its cells alone share."""
     having = [cell for cell in cells if cell.pooled]  # equal numbers may be others', ids not
     for group in grouped(having, lambda cell: id(cell.pooled)).values():
-        shared = [axis for axis in group[0].coords if _are_equal(axis, group)]
-        names = tuple(axis for axis in shared if not _are_equal(axis, cells))
-        name = label_of(group[0], names)
+        apart = [x for x in group[0].coords if _are_equal(x, group) and not _are_equal(x, cells)]
+        name = label_of(group[0], tuple(apart))
         if pooled := group[0].pooled:
             number = f"± {fixed(pooled.std, table.digits)} ({pooled.freedom})"
             yield f"{name}: {number}" if name else number
@@ -173,19 +144,18 @@ def _are_equal(axis: str, cells: list[TableCell]) -> bool:
     return len({str(cell.coords[axis]) for cell in cells}) == 1
 
 
-def point_of(cell: TableCell, names: Names) -> Point:
-    """The cell's levels of the axes `names`."""
+def _point(cell: TableCell, names: Names) -> Point:
     return tuple(cell.coords[axis] for axis in names)
 
 
 def label_of(cell: TableCell, names: Names) -> str:
-    """The same levels as a heading: 'MNIST, α = 0.1'."""
+    """The cell's levels of the axes `names` as a heading: 'MNIST, α = 0.1'."""
     return ", ".join(point_name(axis, cell.coords[axis]) for axis in names)
 
 
-def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
+def _group(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
     """The group of these cells, one row per combination of levels of the `inner` axes."""
-    rows = grouped(cells, lambda cell: point_of(cell, inner))
+    rows = grouped(cells, lambda cell: _point(cell, inner))
     spans = Counter(point[:depth] for point in rows for depth in range(1, len(inner) + 1))
     # axis by axis, levels in the order in which they appear
     levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in inner]
@@ -196,16 +166,17 @@ def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -
             for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
         )
         control = "method" in inner and all(cell.control for cell in rows[point])
-        drawn.append(Row(heads, {point_of(cell, columns): cell for cell in rows[point]}, control))
+        drawn.append(Row(heads, {_point(cell, columns): cell for cell in rows[point]}, control))
     same = {cell.substituted for cell in cells}
     return Group(title, tuple(drawn), same.pop() if len(same) == 1 else ())
 
 
-def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> Iterator[str]:
+def _absent(
+    first: Names, inner: Names, cells: Sequence[TableCell], begun: set[Point]
+) -> Iterator[str]:
     """The rows without a finished run, by level of the first axis: 'δ = 0.5: MOON, FedDyn'."""
-    first, inner = _by_group(rows)
     for title, members in grouped(cells, lambda cell: label_of(cell, first)).items():
-        there = {label_of(cell, inner): point_of(cell, rows) in begun for cell in members}
+        there = {label_of(cell, inner): _point(cell, (*first, *inner)) in begun for cell in members}
         absent = [name for name, is_there in there.items() if not is_there]
         whole = len(absent) == len(there) > 1
         text = f"all {len(absent)}" if whole else ", ".join(absent)

@@ -22,14 +22,11 @@ _SEED = ";seed="  # before the number of a seed that is ranked as if it were a s
 
 @dataclass(frozen=True, eq=False)
 class Significance:
-    """p-value of Friedman's test, and of Nemenyi's for each pair (methods × methods).
-
-    `distance` is the critical difference: mean ranks that are nearer are not told apart.
-    """
+    """p-value of Friedman's test, and of Nemenyi's for each pair (methods × methods)."""
 
     p: float
     pairs: pd.DataFrame
-    distance: float
+    distance: float  # the critical difference: mean ranks that are nearer are not told apart
 
     @property
     def apart(self) -> int:
@@ -39,25 +36,18 @@ class Significance:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Mean ranks by method; 1 is the best.
+    """Mean ranks by method; 1 is the best."""
 
-    `metric` is what was ranked in each of so many `settings`, or, where `seeds` is not 0, in each
-    of so many seeds of them; `uneven`: whether some methods have further seeds, which are not
-    ranked; `near_chance` counts the settings that are left out because no method learned there,
-    `awaited` those of which most methods have no run, `left_out` are methods that were not run in
-    every one. `test` is None where any run is a substitute: such ranks are not tested.
-    """
-
-    metric: str
+    metric: str  # what was ranked
     mean: pd.Series
-    settings: int
-    seeds: int
-    uneven: bool
-    near_chance: int
-    awaited: int
+    settings: int  # in each of which it was ranked, or, where `seeds` is not 0,
+    seeds: int  # in each of so many seeds of them
+    uneven: bool  # whether some methods have further seeds, which are not ranked
+    near_chance: int  # settings that are left out because no method learned there
+    awaited: int  # settings of which most methods have no run
     controls: frozenset[str]
-    left_out: tuple[str, ...]
-    test: Significance | None
+    left_out: tuple[str, ...]  # methods that were not run in every setting
+    test: Significance | None  # None where any run is a substitute: such ranks are not tested
 
     @property
     def first(self) -> int:
@@ -77,10 +67,7 @@ class Ranks:
 
     @property
     def tells(self) -> bool:
-        """Whether it was tested which methods differ, and the test can tell many of them apart.
-
-        That is so if the critical difference is at most a third of the methods.
-        """
+        """Whether it was tested, and the critical difference is at most a third of the methods."""
         return self.test is not None and self.test.distance <= len(self.mean) / 3
 
 

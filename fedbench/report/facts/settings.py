@@ -154,20 +154,18 @@ class Momentum(Fact):
             "uploads, first and last are the weights of its first and its last gradient; all is "
             "the sum of the weights, that of the inherited momentum included."
         )
+        beta = reader.parts("method", "RMFL")[0].beta
+        params = [{"beta": beta, "reading": reading} for reading in self.readings]
+        parts = [registry.build("method", "rmfl", each) for each in params]
         rows = []
         for name, level in product(self.rows, self.levels):
             run = reader.run({"dataset": name, self.axis: level})
             sizes = [median(_client_sizes(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
             batches = (math.ceil(size / (run.batch or size)) for size in sizes)
             H = median_low([run.steps or (run.epochs or 1) * number for number in batches])
-            cells = [f"{x:.3f}" for weights in self._weights(H, reader) for x in weights]
+            usual = (beta**H, [beta ** (H - 1 - k) for k in range(H)])
+            sums = [(g[0], g[-1], v + sum(g)) for v, g in (usual, *(p.weights(H) for p in parts))]
+            cells = [f"{x:.3f}" for weights in sums for x in weights]
             values: tuple[Value, ...] = (round(median(sizes)), H, *cells)
             rows.append(FactRow(point_name(self.axis, level), values, name))
         return FactTable("Setting", columns, tuple(rows), note)
-
-    def _weights(self, H: int, reader: PaperReader) -> list[tuple[float, float, float]]:
-        beta = reader.parts("method", "RMFL")[0].beta
-        params = [{"beta": beta, "reading": reading} for reading in self.readings]
-        parts = [registry.build("method", "rmfl", each) for each in params]
-        usual = (beta**H, [beta ** (H - 1 - k) for k in range(H)])
-        return [(g[0], g[-1], v + sum(g)) for v, g in (usual, *(p.weights(H) for p in parts))]

@@ -16,7 +16,7 @@ _PLACES = "; `split` gives places in `labels`, not rows of the whole training se
 
 @dataclass(frozen=True)
 class Partition(Checked, ABC):
-    """A rule that divides a training set over clients; each is a file in `data/partitions`.
+    """A rule that divides a training set over clients; those of fedbench are in `data/partitions`.
 
     A rule that looks at more of a sample than its label takes a fourth argument `groups`, the
     number of the user or site whose each sample is, or `rows`: row `rows[k]` of the training set

@@ -141,7 +141,8 @@ class SST5(TextSet):
         missing = [place / name for name in files if not exists(place / name)]
         if missing:
             _fetch(missing)
-        origin, parts = {"source": "txt", "file": str(place)}, []
+        origin = {"source": "txt", "file": str(place)}
+        parts: list[Texts] = []
         for file in (place / name for name in files):
             with at(f"sst5 ({file})"):
                 lines = enumerate(read_text(file).split("\n"), 1)

@@ -178,7 +178,7 @@ class Leaf(Source):
         return Samples(x, y, np.array(owners))
 
 
-def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, int]]:
+def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
     widths = {len(text) for each in parts for text in each.x}
     if len(widths) > 1 or any(len(letter) != 1 for each in parts for letter in each.y):
         raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")

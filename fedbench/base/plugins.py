@@ -83,7 +83,7 @@ def plugin_folders() -> tuple[PluginFolder, ...]:
 
 
 def search_also(folder: Path) -> None:
-    """Add a folder with plug-ins to FEDBENCH_PLUGINS; `FedbenchError` on one that it cannot name."""
+    """Add a folder with plug-ins to FEDBENCH_PLUGINS; `FedbenchError` if that cannot name it."""
     if not _has_plugins(folder):
         return
     if os.pathsep in str(folder.resolve()):

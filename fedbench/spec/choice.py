@@ -53,7 +53,7 @@ class Choice(Strict):
         return f"{self.name}({inner})" if inner else self.name
 
     def build(self, kind: str) -> Any:
-        """The object that it stands for, of a kind of `KINDS`; `FedbenchError` on a bad name or value."""
+        """The object that it stands for, of that kind; `FedbenchError` on a bad name or value."""
         return registry.build(kind, self.name, self.params)
 
     def brief(self, kind: str) -> "Choice":

@@ -41,7 +41,7 @@ class Entry:
     sha256: Mapping[str, str] = field(default_factory=dict)  # empty unless a plug-in
 
     def load(self) -> type:
-        """The class itself, imported; `FedbenchError` on a file that is no plug-in, or has changed."""
+        """The class itself, imported; `FedbenchError` on a file that is no plug-in, or changed."""
         cls: type
         if not self.sha256:
             cls = getattr(importlib.import_module(self.module), self.attribute)

@@ -83,11 +83,7 @@ def plugin_folders() -> tuple[PluginFolder, ...]:
 
 
 def search_also(folder: Path) -> None:
-    """Add a folder to FEDBENCH_PLUGINS, for this process and those that it starts.
-
-    A folder without anything to plug in is not added. Raises `FedbenchError` on one that the
-    variable cannot name.
-    """
+    """Add a folder with plug-ins to FEDBENCH_PLUGINS; `FedbenchError` if that cannot name it."""
     if not _has_plugins(folder):
         return
     if os.pathsep in str(folder.resolve()):

@@ -28,11 +28,7 @@ def began(pid: int) -> float | None:
 
 
 def alive(pid: int, since: float | None = None) -> bool:
-    """Whether the process with the number `pid` lives on this machine.
-
-    since: when it began, as `began` told. Numbers are used again, in a container often at once, so
-    that another process may have this one now.
-    """
+    """Whether a process lives on this machine, if its number is not used again `since` it began."""
     import psutil
 
     now = began(pid) if since is not None else None

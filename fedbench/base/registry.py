@@ -41,11 +41,7 @@ class Entry:
     sha256: Mapping[str, str] = field(default_factory=dict)  # empty unless a plug-in
 
     def load(self) -> type:
-        """The class itself; imports its module, which runs the code of that file.
-
-        Raises `FedbenchError` on a plug-in that cannot be imported, is no plug-in, or was changed
-        since this process read it.
-        """
+        """The class itself, imported; `FedbenchError` on a file that is no plug-in, or changed."""
         cls: type
         if not self.sha256:
             cls = getattr(importlib.import_module(self.module), self.attribute)

@@ -14,7 +14,6 @@ from fedbench.paper.notation import HELD_OUT, At, Reading, Target, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
 _KILO, _MEGA = 1e3, 1e6
-_RATES = ("round_seconds",)  # not filled in: rounds that were not trained took no time
 
 
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
@@ -102,7 +101,7 @@ def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The rows, and one with the last value for each evaluation that a diverged run missed."""
     ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
-    if metric in _RATES or ends.empty:
+    if metric == "round_seconds" or ends.empty:  # rounds that were not trained took no time
         return rows
     # How many evaluations it made: its last row, which may be early, counts as one of them.
     before = -(-ends["round"] // ends["eval_every"])

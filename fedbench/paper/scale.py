@@ -33,10 +33,14 @@ class Numbers(Strict):
     """Upper bounds of numeric settings of the trials of searches, below those of the run."""
 
     @model_validator(mode="after")
-    def _known_fields(self) -> "Numbers":
+    def _known_names(self) -> "Numbers":
         for where in Numbers.model_fields:
             for name in getattr(self, where):
                 require_among(where, "setting", name, RunSpec.model_fields)
+        for name in getattr(self, "where", ()):  # of a case
+            require_among("where", "setting", name.partition(".")[0], RunSpec.model_fields)
+        for kind in getattr(self, "substitutes", ()):  # of a cut
+            require_among("substitutes", "kind", kind, _SUBSTITUTED)
         return self
 
 
@@ -47,12 +51,6 @@ class ScaleCase(Numbers):
     """The runs meant, by what the paper says of them: names of data sets and models, numbers, and
     parameters of what is named ({dataset: [agnews, sst5], model: distilbert, partition.alpha: 0.1,
     participation: 0.01})."""
-
-    @model_validator(mode="after")
-    def _known_places(self) -> "ScaleCase":
-        for name in self.where:
-            require_among("where", "setting", name.partition(".")[0], RunSpec.model_fields)
-        return self
 
     def means(self, settings: dict[str, Any]) -> bool:
         """Whether a run with these settings, as in the paper, is meant."""
@@ -129,12 +127,6 @@ class Cut(Numbers):
     """The tables, figures and facts that are made, by name; all of them by default."""
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
     """The levels of an axis that are run, by axis; all of them by default."""
-
-    @model_validator(mode="after")
-    def _known_kinds(self) -> "Cut":
-        for kind in self.substitutes:
-            require_among("substitutes", "kind", kind, _SUBSTITUTED)
-        return self
 
     def most_seeds(self, grid: str, coords: dict[str, Level]) -> int | None:
         """The most seeds of a point of a grid; None if the paper's number stands."""

@@ -53,11 +53,7 @@ class Choice(Strict):
         return f"{self.name}({inner})" if inner else self.name
 
     def build(self, kind: str) -> Any:
-        """The object that the choice stands for: `Choice(name="fedprox").build("method")`.
-
-        `kind` is one of `registry.KINDS`, which names the base class of what is returned.
-        Raises `FedbenchError` on an unknown name, an unknown parameter or a value out of range.
-        """
+        """The object that it stands for, of that kind; `FedbenchError` on a bad name or value."""
         return registry.build(kind, self.name, self.params)
 
     def brief(self, kind: str) -> "Choice":

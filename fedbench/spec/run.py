@@ -18,7 +18,7 @@ from fedbench.base.plugins import plugin_folders
 from fedbench.base.yamlfile import read_yaml
 from fedbench.spec.choice import Choice, assign, no_part
 from fedbench.spec.compositions import compositions, fixed_settings, full, parts_of, spelled_out
-from fedbench.spec.fields import Augment, RunSettings, Tune
+from fedbench.spec.fields import Augment, RunSettings
 from fedbench.spec.numerics import NUMERICS, changed_since
 
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
@@ -162,7 +162,11 @@ class RunSpec(RunSettings):
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {k: tuple(x.brief(kind) for x in getattr(self, k)) for k, kind in LISTED.items()}
         partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
-        tune = self._brief_tune()
+        tune = self.tune
+        if tune and tune.trials:  # without parameters of its trials that have their default
+            own, usual = self.trial().settings(), RunSpec().model_dump(mode="json")
+            trials = {key: own.get(key, usual[key]) for key in tune.trials}
+            tune = tune.model_copy(update={"trials": trials})
         searched = {*tune.grid, *tune.trials} if tune else set()
         decays = self.weight_decay > 0 or "weight_decay" in searched
         norms = {"decay_norms": self.decay_norms or not decays}  # no effect without decay
@@ -174,15 +178,6 @@ class RunSpec(RunSettings):
         }
         newer = changed_since(self._components(), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
-
-    def _brief_tune(self) -> Tune | None:
-        """The search, with parameters of its trials left out where they have their default."""
-        if self.tune is None or not self.tune.trials:
-            return self.tune
-        plain = self.trial().settings()
-        usual = RunSpec().model_dump(mode="json")
-        trials = {key: plain.get(key, usual[key]) for key in self.tune.trials}
-        return self.tune.model_copy(update={"trials": trials})
 
     def trial(self) -> "RunSpec":
         """What the trials of the search share: this run with the settings that `tune` names."""

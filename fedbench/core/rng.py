@@ -62,7 +62,10 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
     """
     before = GeneratorStates.now(device, users)
     try:
-        seed_shared(number_, device)
+        if device.type == "cuda":
+            torch.cuda.manual_seed_all(number_)
+        # not by `torch.manual_seed`, which notes, with a traceback, that a GPU is to be seeded too
+        torch.default_generator.manual_seed(number_)
         if users:
             np.random.seed(number_ % 2**32)  # noqa: NPY002
             random.seed(number_)
@@ -80,14 +83,3 @@ def noticing(device: torch.device) -> Iterator[Callable[[], bool]]:
     with seeded(0, device, users=True):
         before = GeneratorStates.now(device)
         yield lambda: GeneratorStates.now(device) != before
-
-
-def seed_shared(number_: int, device: torch.device) -> None:
-    """Seed the shared generator that computations on this device draw from, and that of the CPU.
-
-    `torch.manual_seed` would also note, with a whole traceback, that a GPU is to be seeded once it
-    is used.
-    """
-    if device.type == "cuda":
-        torch.cuda.manual_seed_all(number_)
-    torch.default_generator.manual_seed(number_)

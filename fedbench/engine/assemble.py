@@ -40,7 +40,7 @@ from fedbench.engine.fit import (
     require_room,
 )
 from fedbench.engine.identity import Objects, identify, named, refuse_unknown
-from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
+from fedbench.engine.inputs import images, laid_out, preparation, targets
 from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
 from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
@@ -61,8 +61,6 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
     parts, sampler, work = fitting(spec, objects)
-    if spec.augment:
-        refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)

@@ -105,7 +105,16 @@ class Training:
             warnings.warn(problem.unused_words, stacklevel=2)
         self._require()
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
-        self.progress = self.checkpoints.load() or self._fresh()
+        progress = self.checkpoints.load()
+        if progress is None:
+            start = self.fed.start
+            with problem.for_users("start", seeds.ALWAYS):
+                server = [part.server(start.w, self.fed) for part in self.parts]
+            progress = Progress(
+                start, server, ClientStates(self.fed.spill),
+                memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
+            )  # fmt: skip
+        self.progress = progress
         problem.task.users.draws = self.progress.users_draw
 
     def __repr__(self) -> str:
@@ -165,11 +174,9 @@ class Training:
         progress.diverged = not (sound and math.isfinite(loss))
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
-        models = self._models(copies) if due else {"next": progress.global_model.w}
-        row = self._scores(r, models, loss) if due else {}
+        row, scored = self._scores(r, copies, loss) if due else ({}, progress.global_model)
         progress.diverged |= due and not math.isfinite(row["loss"])
         last = last or progress.diverged or (due and self._ended([*progress.rows, row]))
-        scored = Model(next(iter(models.values())), progress.global_model.buffers)
         progress.keep_best(scored, row)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
@@ -220,38 +227,33 @@ class Training:
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
-    def _models(self, copies: Sequence[Round]) -> dict[str, Tensor]:
-        """The models to score, x_{t+1} always among them; the first is the headline."""
-        global_model = self.progress.global_model.w
+    def _scores(self, r: Round, copies: Sequence[Round], train_loss: float) -> tuple[Row, Model]:
+        """A row of the history with the models' scores, and the first, which is the headline."""
+        progress, (new, buffers) = self.progress, self.progress.global_model
         models: dict[str, Tensor] = {}
         for part, copy in zip(self.parts, copies, strict=True):
-            models |= part.evaluate(global_model, copy)
-        models.setdefault("next", global_model)
-        return models
-
-    def _scores(self, r: Round, models: dict[str, Tensor], train_loss: float) -> Row:
-        """A row of the history: the round, its learning rate and losses, and the models' scores."""
-        progress = self.progress
-        global_model = progress.global_model
+            models |= part.evaluate(new, copy)
+        models.setdefault("next", new)
         row: Row = {
             "round": progress.round,
             "eta": r.lr,
             "train_loss": train_loss,
             "cohort": len(r.clients),
-            "step_norm": float((global_model.w - r.w).norm()),
+            "step_norm": float((new - r.w).norm()),
         }
         with self.clock.phase("evaluate"):
             for place, (name, w) in enumerate(models.items()):
                 for prefix, scorer in self.problem.scorers.items():
-                    scores = scorer(Model(w, global_model.buffers))
+                    scores = scorer(Model(w, buffers))
                     suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
-        return row | {
+        row |= {
             "floats_down": progress.traffic["down"],
             "floats_up": progress.traffic["up"],
             "sample_passes": progress.passes,
             "compute": self.work * progress.passes,
         }
+        return row, Model(next(iter(models.values())), buffers)
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
@@ -270,15 +272,6 @@ class Training:
 
     def _checkpoint(self) -> None:
         self.checkpoints.after_round(self.progress, self.over)
-
-    def _fresh(self) -> Progress:
-        global_model = self.fed.start
-        with self.problem.for_users("start", seeds.ALWAYS):
-            server = [part.server(global_model.w, self.fed) for part in self.parts]
-        return Progress(
-            global_model, server, ClientStates(self.fed.spill),
-            memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
-        )  # fmt: skip
 
     def result(self) -> Result:
         """The run's result; writes the run's files if it has a folder."""

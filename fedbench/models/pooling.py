@@ -3,7 +3,6 @@
 PyTorch's own is slow where the values of a channel lie side by side: it looks at them one by one.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -45,22 +44,17 @@ class Pooled(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """What the layers give, one after the other."""
-        for layer, pool in self._steps():
-            if pool is None:
-                x = layer(x)
-            elif _pays(layer, x):
-                x = conv_max_pool(x, layer.weight, layer.bias, layer.padding)
-            else:
-                x = pool(layer(x))
-        return x
-
-    def _steps(self) -> Iterator[tuple[Any, Any]]:
-        """The layers but for poolings, which stand beside the layers before them."""
         pool = None
         for layer, after in pairwise([*self, None]):
-            if layer is not pool:
+            if layer is not pool:  # which was computed with the layer before it
                 pool = after if isinstance(after, MaxPool2) else None
-                yield layer, pool
+                if pool is None:
+                    x = layer(x)
+                elif _pays(layer, x):
+                    x = conv_max_pool(x, layer.weight, layer.bias, layer.padding)
+                else:
+                    x = pool(layer(x))
+        return x
 
 
 def usual_pooling(module: nn.Module) -> nn.Module:

@@ -155,12 +155,12 @@ def calibrate(
             "client": i,
             "train_samples": len(problem.rows[i]),
             "test_samples": len(share),
-            "accuracy": _mean(_right(small, heads[i], x[share], y[share])),
-            "global_accuracy": _mean(right[share]),
+            "accuracy": float(_right(small, heads[i], x[share], y[share]).mean()),
+            "global_accuracy": float(right[share].mean()),
         }
         for i, share in enumerate(shares(problem, how.test_split))
     ]
-    return Calibrated(pd.DataFrame(rows), _mean(right), heads)
+    return Calibrated(pd.DataFrame(rows), float(right.mean()), heads)
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
@@ -228,10 +228,6 @@ def _tuned(small: Problem) -> Tensor:
 
 
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Which samples x (features) a classifier predicts correctly (N,), bool."""
+    """1 for each of the samples x (features) that a classifier predicts correctly, else 0 (N,)."""
     with torch.no_grad():
-        return small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y
-
-
-def _mean(right: Tensor) -> float:
-    return float(right.double().mean())
+        return (small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y).double()

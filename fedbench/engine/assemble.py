@@ -20,25 +20,12 @@ from fedbench.core.part import Part
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
+from fedbench.data import shares
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
-from fedbench.data.shares import (
-    Rows,
-    Unused,
-    check_partition,
-    draw_partition,
-    hold_out,
-    refuse_overlap,
-)
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
-from fedbench.engine.fit import (
-    refuse_mean,
-    refuse_missing,
-    refuse_unfit,
-    refuse_without_weights,
-    require_room,
-)
+from fedbench.engine import fit
 from fedbench.engine.identity import Objects, identify, named, refuse_unknown
 from fedbench.engine.inputs import images, laid_out, preparation, targets
 from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
@@ -61,7 +48,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
     parts, sampler, work = fitting(spec, objects)
-    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
+    train, held_out = shares.hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     with _users_draws(spec.partition_seed, "users' shift"):
@@ -72,17 +59,17 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
     else:
         module, place = _model(spec, data, floats(x[:1]), folder), f"model: '{spec.model}'"
-    refuse_without_weights(module, place)
+    fit.refuse_without_weights(module, place)
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    refuse_unfit(net, data, rows, spec.batch, two, place)
-    refuse_missing(parts, spec, net)
+    fit.refuse_unfit(net, data, rows, spec.batch, two, place)
+    fit.refuse_missing(parts, spec, net)
     net.find_dropout(two)
     loss: Loss = cross_entropy if data.classes else half_squared_error
     if "loss" in objects:
         loss = objects["loss"]
-        refuse_mean(loss, net, two, y[:2])
+        fit.refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -98,7 +85,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=_federation(spec, data, counts, task, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=_own_test(task, seen), unused=Unused.of(rows, len(train)),
+        own_test=_own_test(task, seen), unused=shares.Unused.of(rows, len(train)),
         scorers=_scorers(task, data, held_out, spec), sampler=sampler, work=work,
     )  # fmt: skip
 
@@ -171,16 +158,16 @@ def _users_draws(seed: int, purpose: str) -> AbstractContextManager[None]:
 
 def _rows(
     spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
-) -> Rows:
+) -> shares.Rows:
     """Each client's training rows: those given, or as the partition that is named deals them."""
     if "partition" in objects:
-        check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
-        refuse_overlap(objects["partition"], "partition: ")
+        shares.check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+        shares.refuse_overlap(objects["partition"], "partition: ")
         return objects["partition"]
     rule: Partition = spec.partition.build("partition")
     on_cpu = _users_draws(spec.partition_seed, "users' partition")
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
-        return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
+        return shares.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
 def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -> nn.Module:
@@ -190,7 +177,7 @@ def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -
     folder of `data_folder`.
     """
     architecture: Architecture = spec.model.build("model")
-    require_room(str(spec.model), architecture, data.inputs)
+    fit.require_room(str(spec.model), architecture, data.inputs)
     with _users_draws(spec.seed, "model"):
         module: nn.Module = architecture.build(data.inputs)
         architecture.load(module, data_folder(folder))
@@ -204,7 +191,6 @@ def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -
 def _federation(
     spec: RunSpec, data: Dataset, counts: NDArray[np.int64], task: LocalTask, machine: Machine
 ) -> Federation:
-    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
     start = task.net.start()
     n, labels = (torch.tensor(each).to(start.w) for each in (counts.sum(1), counts))
     return Federation(
@@ -224,7 +210,6 @@ def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
 
 
 def _scorers(task: LocalTask, data: Dataset, held_out: Indices, spec: RunSpec) -> dict[str, Scorer]:
-    """The scorers on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:

@@ -72,14 +72,11 @@ class Result:
         given, resolved = record.get("objects", ()), record["resolved"]
         return cls(
             spec=RunSpec(**{k: v for k, v in resolved.items() if k not in given}),
-            history=files.history(record),
-            weights=tensors.pop("w", None),
-            buffers=tensors,
-            status=record["status"],
-            record=record,
+            history=files.history(record), weights=tensors.pop("w", None), buffers=tensors,
+            status=record["status"], record=record,
             best={name.removeprefix("best/"): value for name, value in best.items()},
             tables={name: files.table(name, record) for name in sorted(names - {"rounds"})},
-        )
+        )  # fmt: skip
 
     @property
     def accuracy(self) -> float:
@@ -124,7 +121,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
     """
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
-    on_gpu = problem.device.type == "cuda"
+    data, on_gpu = problem.data, problem.device.type == "cuda"
     return {
         "id": problem.identity.id,
         "status": status,
@@ -142,11 +139,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "processor": processor(),
         "code": dict(_code()),
         "versions": dict(versions()),
-        "data": {
-            "name": problem.data.name,
-            **problem.data.origin,
-            "checksum": problem.data.checksum,
-        },
+        "data": {"name": data.name, **data.origin, "checksum": data.checksum},
         **({"plugins": plugins} if plugins else {}),
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],

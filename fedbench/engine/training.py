@@ -122,7 +122,6 @@ class Training:
         return f"Training({self.problem.identity.id}, {done})"
 
     def _require(self) -> None:
-        """Raise `FedbenchError` if the spec's rule or a probe cannot watch this run."""
         stop, names = self.spec.stop, [type(probe).__name__ for probe in self.probes]
         if stop and stop.metric != "loss" and not self.fed.classes:
             raise FedbenchError(
@@ -256,7 +255,6 @@ class Training:
         return row, Model(next(iter(models.values())), buffers)
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:
-        """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress, row = self.progress, Row()
         with self.clock.phase("watch"):
             watching = zip(self.probes, progress.memory, progress.tables, strict=True)

@@ -48,19 +48,7 @@ class DistilBERT(Architecture):
         With a projection head, the pre-classifier is its hidden layer.
         """
         self._check(inputs)
-        extras.require("text", "DistilBERT")
-        from transformers import DistilBertConfig, DistilBertForSequenceClassification
-
-        sizes: dict[str, Any] = {
-            "vocab_size": inputs.vocabulary, "num_labels": inputs.outputs, "pad_token_id": 0,
-            "n_layers": self.layers, "n_heads": self.heads, "dim": self.dim,
-            "hidden_dim": self.hidden, "max_position_embeddings": self.positions,
-            "dropout": self.dropout, "attention_dropout": self.dropout,
-            "seq_classif_dropout": self.last_dropout,
-            # Plain matrix products can be mapped over clients and differentiated twice.
-            "attn_implementation": "eager",
-        }  # fmt: skip
-        whole: Any = DistilBertForSequenceClassification(DistilBertConfig(**sizes))
+        whole = self._classifier(inputs)
         return BodyHead(_Body(whole), whole.classifier, ends_hidden=True)
 
     def load(self, module: nn.Module, folder: Path) -> None:
@@ -75,6 +63,21 @@ class DistilBERT(Architecture):
         }
         file = folder / "distilbert-base-uncased" / "model.safetensors"
         body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)
+
+    def _classifier(self, inputs: Inputs) -> Any:
+        extras.require("text", "DistilBERT")
+        from transformers import DistilBertConfig, DistilBertForSequenceClassification
+
+        sizes: dict[str, Any] = {
+            "vocab_size": inputs.vocabulary, "num_labels": inputs.outputs, "pad_token_id": 0,
+            "n_layers": self.layers, "n_heads": self.heads, "dim": self.dim,
+            "hidden_dim": self.hidden, "max_position_embeddings": self.positions,
+            "dropout": self.dropout, "attention_dropout": self.dropout,
+            "seq_classif_dropout": self.last_dropout,
+            # Plain matrix products can be mapped over clients and differentiated twice.
+            "attn_implementation": "eager",
+        }  # fmt: skip
+        return DistilBertForSequenceClassification(DistilBertConfig(**sizes))
 
     def _check(self, inputs: Inputs) -> None:
         if not inputs.vocabulary:

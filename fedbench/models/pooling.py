@@ -199,7 +199,6 @@ def _back(g: Tensor, places: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _size(x: Tensor, w: Tensor, padding: tuple[int, int]) -> tuple[int, int]:
-    """Height and width of the convolution's output."""
     height, width = (
         n + 2 * p - k + 1 for n, p, k in zip(x.shape[2:], padding, w.shape[2:], strict=True)
     )

@@ -81,12 +81,10 @@ class Calibration(Probe):
         "personal_gain_highest": ("Highest gain", "fraction", "higher"),
         "personal_gain_whole_lowest": ("Lowest gain over the whole test set", "fraction", "higher"),
         "personal_gain_whole_highest": (
-            "Highest gain over the whole test set",
-            "fraction",
-            "higher",
+            "Highest gain over the whole test set", "fraction", "higher",
         ),
         "personal_clients": ("Clients with a test share", "", ""),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "client": ("Client", "", ""),
         "kind": ("Calibration", "", ""),
@@ -214,7 +212,6 @@ def _on_features(
 
 
 def _tuned(small: Problem) -> Tensor:
-    """Every client's classifier (K, d) after its local epochs."""
     parts, start, fed = small.task.parts, small.fed.start, small.fed
     unused = small.spec.rounds  # the first round whose random numbers the run did not use
     r = open_round(small, start, unused)

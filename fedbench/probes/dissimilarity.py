@@ -90,22 +90,16 @@ class Dissimilarity(Probe):
         "dissimilarity": ("Gradient dissimilarity", "", "lower"),
         "dissimilarity_local": ("Gradient dissimilarity at a client's model", "", "lower"),
         "dissimilarity_unnormalised": (
-            "Gradient dissimilarity, weights not normalised",
-            "",
-            "lower",
+            "Gradient dissimilarity, weights not normalised", "", "lower",
         ),
         "dissimilarity_local_unnormalised": (
-            "Gradient dissimilarity at a client's model, weights not normalised",
-            "",
-            "lower",
+            "Gradient dissimilarity at a client's model, weights not normalised", "", "lower",
         ),
         "dissimilarity_base": ("Gradient dissimilarity without distillation", "", "lower"),
         "dissimilarity_local_base": (
-            "Gradient dissimilarity at a client's model without distillation",
-            "",
-            "lower",
+            "Gradient dissimilarity at a client's model without distillation", "", "lower",
         ),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "lam": ("Weight λ of the distillation", "", ""),
         "weights": ("Scaling of the weights", "", ""),

@@ -51,28 +51,22 @@ class Steps(Probe):
     COLUMNS: ClassVar[Columns] = {
         "gradient_cosine": ("Cosine of the gradients to their mean", "", "higher"),
         "gradient_cosine_slope": (
-            "Cosine of the gradients to their mean, change per local step",
-            "",
-            "higher",
+            "Cosine of the gradients to their mean, change per local step", "", "higher",
         ),
         "gradient_projection": ("Length of the gradients along their mean", "", "higher"),
         "gradient_projection_slope": (
-            "Length of the gradients along their mean, change per local step",
-            "",
-            "higher",
+            "Length of the gradients along their mean, change per local step", "", "higher",
         ),
         "gradient_spread": ("Largest distance between gradients", "", "lower"),
         "gradient_spread_slope": (
-            "Largest distance between gradients, change per local step",
-            "",
-            "lower",
+            "Largest distance between gradients, change per local step", "", "lower",
         ),
         "gradient_bias": ("Bias of the gradients", "", "lower"),
         "gradient_bias_slope": ("Bias of the gradients, change per local step", "", "lower"),
         "update_similarity": ("Cosine of the updates to their mean", "", "higher"),
         "momentum_cosine": ("Cosine of the momenta to their mean", "", "higher"),
         "momentum_projection": ("Length of the momenta along their mean", "", "higher"),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "round": ("Communication round", "", ""),
         "client": ("Client", "", ""),
@@ -140,12 +134,11 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     for k in range(max(len(g) for g in trails.values())):
         clients = [i for i, g in trails.items() if k < len(g)]
         g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
-        cosine, projection = aligned(g)
         bias, largest = (g - origin).norm(dim=1), spread(g)
-        for i, *values in zip(clients, cosine, projection, bias, strict=True):
-            c, p, b = (float(value) for value in values)
-            measured = {"cosine": c, "projection": p, "spread": largest, "bias": b}
-            rows.append({"client": i, "step": k, **measured})
+        measured = zip(clients, *(v.tolist() for v in (*aligned(g), bias)), strict=True)
+        for i, c, p, b in measured:
+            values = {"cosine": c, "projection": p, "spread": largest, "bias": b}
+            rows.append({"client": i, "step": k, **values})
     return rows
 
 

@@ -76,10 +76,7 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
 
 @contextlib.contextmanager
 def noticing(device: torch.device) -> Iterator[Callable[[], bool]]:
-    """A context that gives a function: whether the generators that all code shares were drawn from.
-
-    In it they start from the seed 0; afterwards they are as before.
-    """
+    """Gives a function: whether the shared generators, seeded with 0 here, were drawn from."""
     with seeded(0, device, users=True):
         before = GeneratorStates.now(device)
         yield lambda: GeneratorStates.now(device) != before

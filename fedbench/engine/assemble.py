@@ -102,10 +102,7 @@ def build_parts(spec: RunSpec) -> tuple[Part, ...]:
 
 
 def fitting(spec: RunSpec, objects: Objects) -> tuple[tuple[Part, ...], Sampler, Work]:
-    """The parts, the sampler and the rule of local work that are given or named.
-
-    Raises `FedbenchError` if the parts cannot train together, or a rule does not fit the clients.
-    """
+    """The parts, sampler and rule of local work, given or named; `FedbenchError` if unfit."""
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
     refuse_optimiser(parts, optimiser(spec))
@@ -124,10 +121,7 @@ def optimiser(spec: RunSpec) -> Optimiser:
 
 
 def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
-    """Build everything that the specs name; raises `FedbenchError` on a bad value.
-
-    Each comes with the place where it is written, which the error names.
-    """
+    """Build all that each spec names; raises `FedbenchError` with its place on a bad value."""
     checked: set[str] = set()
     for place, spec in specs:
         with at(place):

@@ -167,10 +167,7 @@ class Checkpoints:
             ) from None
 
     def _require_same(self, file: Path, state: Mapping[str, Any]) -> None:
-        """Refuse a checkpoint of other data, or of what another choice of the run's search trained.
-
-        Those of earlier versions name neither data nor settings.
-        """
+        """Refuse one of other data or settings; those of earlier versions name neither."""
         data, checksum = self._problem.data, state.get("data")
         if checksum and checksum != data.checksum:
             raise FedbenchError(

@@ -2,7 +2,7 @@
 
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -17,7 +17,6 @@ from torch import Tensor
 from fedbench import __version__
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
-from fedbench.engine.probe import Probe
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
 from fedbench.engine.workers import Workers
@@ -98,19 +97,6 @@ class Result:
         last = [f"{s} {self.history[s].iloc[-1]:.4g}" for s in scores if s in self.history]
         rounds = f"{self.status} after {self.record['rounds']} rounds"
         return f"Result({', '.join([self.record['id'], rounds, *last])})"
-
-
-def tables(
-    problem: Problem, probes: Sequence[Probe], progress: Progress
-) -> dict[str, pd.DataFrame]:
-    """The table of the clients' label counts, and one per probe that wrote rows."""
-    held = problem.label_counts
-    clients, labels = held.nonzero()
-    counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-    rows = zip(probes, progress.tables, strict=True)
-    return {"clients": pd.DataFrame(counts)} | {
-        type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
-    }
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:

@@ -44,10 +44,7 @@ def open_round(
 
 
 def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[int]:
-    """The clients of round t, ascending, and how often each was drawn.
-
-    They are numbers of Python's own, as checkpoints have.
-    """
+    """The clients of round t, ascending, as Python's own numbers, and how often each was drawn."""
     spec, rule, K = problem.spec, problem.sampler, problem.spec.clients
     draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="cohort")
     more = asked_for(

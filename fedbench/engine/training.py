@@ -25,7 +25,7 @@ from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
-from fedbench.engine.record import Result, describe, tables
+from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
 from fedbench.engine.turns import exchange, prepare, rows_of_batches, snapshot
 from fedbench.engine.workers import Workers
@@ -194,10 +194,7 @@ class Training:
     def _train(
         self, r: Round, copies: Sequence[Round]
     ) -> tuple[list[PreparedClient], list[ClientResult]]:
-        """Broadcast, extra exchange, local training; stores client states and counts traffic.
-
-        Returns the clients as they were before training, and the results of their training.
-        """
+        """Broadcast, exchange and train; returns the clients as before it, and their results."""
         progress = self.progress
         # of a model: weights and running statistics, without counters
         size = self.fed.d + sum(v.numel() for v in r.buffers.values() if v.is_floating_point())
@@ -278,7 +275,13 @@ class Training:
         history = pd.DataFrame(progress.rows)
         record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
-        written = tables(self.problem, self.probes, progress)
+        held = self.problem.label_counts
+        clients, labels = held.nonzero()
+        counts = {"client": clients, "label": labels, "count": held[clients, labels]}
+        written = {"clients": pd.DataFrame(counts)}
+        for probe, table in zip(self.probes, progress.tables, strict=True):
+            if table:
+                written[type(probe).__name__.lower()] = pd.DataFrame(table)
         if self.folder:
             best = {f"best/{name}": value.clone() for name, value in progress.best.items()}
             tensors = {"w": w, **buffers, **best} if self.machine.keep_model else {}

@@ -105,10 +105,7 @@ def views(
 
 
 def snapshot(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
-    """Copies of the clients as they are now; training the originals does not change them.
-
-    Clients that share one message share one copy of it.
-    """
+    """Copies that training does not change; clients that share a message share one copy of it."""
     shared: dict[int, State] = {}
 
     def twin(t: Turn) -> Turn:

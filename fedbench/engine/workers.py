@@ -88,10 +88,7 @@ class Workers:
         return {"workers": self._threads.count, "clients_at_once": at_once, **reason}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
-        """The clients' results, in the clients' order.
-
-        If users' code turns out to draw, the round is trained again with each client's own seed.
-        """
+        """The clients' results, in order; made again, with seeds, if users' code has drawn."""
         users, device = self._task.users, self._task.x.device
         if users.draws or not users.acts:
             return self._train_all(start, clients)

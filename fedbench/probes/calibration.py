@@ -187,10 +187,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
 def _on_features(
     problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
 ) -> Problem:
-    """The problem of training the classifier: its samples are the body's features.
-
-    The body is frozen and in evaluation mode, so that features are computed once.
-    """
+    """The problem of training the classifier on the features that the frozen body computes."""
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
     work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0}

@@ -139,10 +139,7 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
 
 @contextmanager
 def twice_differentiable() -> Iterator[None]:
-    """A context in which attention, group and layer norm have a second derivative.
-
-    Fused attention has none; for the others see `WrittenOut`.
-    """
+    """Attention, group and layer norm have a second derivative in this context."""
     with sdpa_kernel(SDPBackend.MATH), WrittenOut():
         yield
 

@@ -18,6 +18,7 @@ from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.part import require_tensors
 from fedbench.core.round import Round, State
+from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.identity import Objects
 from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
@@ -26,8 +27,6 @@ from fedbench.engine.probe import Probe, Scene, checked_sight
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.record import Result, describe
-from fedbench.engine.server import aggregate, copies_for_parts, open_round
-from fedbench.engine.turns import exchange, prepare, rows_of_batches, snapshot
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked
@@ -160,12 +159,12 @@ class Training:
 
     def _round(self, t: int) -> None:
         progress = self.progress
-        r = open_round(self.problem, progress.global_model, t, progress.losses)
-        copies = copies_for_parts(self.problem, r, progress.server)
+        r = rounds.open_round(self.problem, progress.global_model, t, progress.losses)
+        copies = rounds.copies_for_parts(self.problem, r, progress.server)
         with self.clock.phase("train"):
             clients, replies = self._train(r, copies)
         with self.clock.phase("server"):
-            progress.global_model = aggregate(self.parts, copies, r, replies)
+            progress.global_model = rounds.aggregate(self.parts, copies, r, replies)
         progress.round = t + 1
         mean = torch.stack([reply.loss for reply in replies]).mean()
         finite = progress.global_model.w.isfinite().all().to(mean.dtype)
@@ -199,14 +198,16 @@ class Training:
         # of a model: weights and running statistics, without counters
         size = self.fed.d + sum(v.numel() for v in r.buffers.values() if v.is_floating_point())
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
-        clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
+        clients = [rounds.prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for i, amount in r.dropped.items():  # they trained in vain
-            progress.passes += sum(map(len, rows_of_batches(self.problem, r.round, i, amount)))
+            progress.passes += sum(
+                map(len, rounds.rows_of_batches(self.problem, r.round, i, amount))
+            )
             progress.traffic["down"] += size + floats(messages)
         for copy in copies:
             copy.set_steps([len(c.rows) for c in clients])
-        progress.traffic["up"] += exchange(self.problem, copies, clients)
-        before = snapshot(clients)
+        progress.traffic["up"] += rounds.exchange(self.problem, copies, clients)
+        before = rounds.snapshot(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
         progress.users_draw = self.problem.task.users.draws

@@ -26,8 +26,8 @@ from fedbench.engine.local import (
 from fedbench.engine.local_round import local_round
 from fedbench.engine.problem import cross_entropy, half_squared_error
 from fedbench.engine.processes import Processes
+from fedbench.engine.rounds import snapshot
 from fedbench.engine.together import train_in_step, train_together
-from fedbench.engine.turns import snapshot
 
 # Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
 # clients at once are no faster beyond that.

@@ -10,8 +10,15 @@ from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import at_side, dense, global_mean, require_images, scaled
-from fedbench.models.norms import Norm, normalisation
+from fedbench.models.layers import (
+    Norm,
+    at_side,
+    dense,
+    global_mean,
+    normalisation,
+    require_images,
+    scaled,
+)
 from fedbench.models.pooling import MaxPool2, Pooled
 
 

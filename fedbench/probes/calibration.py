@@ -27,8 +27,7 @@ from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.engine.server import copies_for_parts, open_round
-from fedbench.engine.turns import prepare
+from fedbench.engine.rounds import copies_for_parts, open_round, prepare
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence

@@ -19,7 +19,7 @@ from fedbench.core.ops import dot
 from fedbench.core.round import Batch, Turn, weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
-from fedbench.engine.server import mix_buffers
+from fedbench.engine.rounds import mix_buffers
 from fedbench.methods.asd import ASD
 
 _CHUNK = 500  # samples per pass

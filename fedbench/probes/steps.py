@@ -21,7 +21,7 @@ from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import full_gradient, snapshot
+from fedbench.engine.rounds import full_gradient, snapshot
 
 MEASURES = ("cosine", "projection", "spread", "bias")
 _MOMENTUM = ("momentum_cosine", "momentum_projection")

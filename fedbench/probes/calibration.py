@@ -141,12 +141,23 @@ def calibrate(
     """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`."""
     require_classifier(problem)
     small = _on_features(problem, global_model, parts, how)
-    heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
+    fed, start, K = small.fed, small.fed.start, problem.spec.clients
+    heads = start.w.expand(K, -1)
+    if how.epochs:
+        # in the first round whose random numbers the run did not use
+        r = open_round(small, start, small.spec.rounds)
+        copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
+        messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
+        states = [part.client(start.w, fed) for part in parts]
+        clients = [prepare(small, r, i, messages, states) for i in range(K)]
+        alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
+        replies = alone.train(RoundStart(start, small.spec.lr), clients)
+        heads = torch.stack([reply.w for reply in replies])
     own = problem.own_test
     samples = own.scorer.x if own else images(problem.data.x_test, problem.device)
     x = problem.task.outputs(global_model, samples)[1]
     y = torch.as_tensor(problem.data.y_test, device=problem.device)
-    right = _right(small, small.fed.start.w, x, y)
+    right = _right(small, start.w, x, y)
     rows = [
         {
             "client": i,
@@ -205,19 +216,6 @@ def _on_features(
     )
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
     return replace(problem, spec=spec, task=task, fed=fed, work=Constant())
-
-
-def _tuned(small: Problem) -> Tensor:
-    parts, start, fed = small.task.parts, small.fed.start, small.fed
-    unused = small.spec.rounds  # the first round whose random numbers the run did not use
-    r = open_round(small, start, unused)
-    copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
-    messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
-    states = [part.client(start.w, fed) for part in parts]
-    clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
-    alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
-    replies = alone.train(RoundStart(start, small.spec.lr), clients)
-    return torch.stack([reply.w for reply in replies])
 
 
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:

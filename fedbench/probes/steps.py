@@ -87,7 +87,11 @@ class Steps(Probe):
         if s.r.round and (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
-        rows = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
+        spill, trails = Spill(_GB), {}
+        for client, again in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
+            g = again.gradients
+            trails[client.client] = spill.table(len(g), g[0]).copy_(g)
+        rows = drift(trails, origin(s.problem, s.r, clients))
         columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
@@ -140,15 +144,6 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
             values = {"cosine": c, "projection": p, "spread": largest, "bias": b}
             rows.append({"client": i, "step": k, **values})
     return rows
-
-
-def trails(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> dict[int, Tensor]:
-    """By client, the gradients of its local steps (H_i, d); on disk if they are large."""
-    spill, gradients = Spill(_GB), {}
-    for client, again in zip(clients, replay(problem, r, clients), strict=True):
-        g = again.gradients
-        gradients[client.client] = spill.table(len(g), g[0]).copy_(g)
-    return gradients
 
 
 def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:

@@ -97,8 +97,7 @@ class Training:
         self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        threads, batch = problem.task.threads, problem.largest_batch
-        self.workers = Workers(problem.task, threads, batch, problem.fed.m)
+        self.workers = Workers(problem.task, problem.largest_batch, problem.fed.m)
         self.work = problem.work_per_sample()
         if problem.unused_words:
             warnings.warn(problem.unused_words, stacklevel=2)

@@ -150,7 +150,7 @@ def calibrate(
         messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
         states = [part.client(start.w, fed) for part in parts]
         clients = [prepare(small, r, i, messages, states) for i in range(K)]
-        alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
+        alone = Workers(small.task, small.largest_batch, cohort=1)
         replies = alone.train(RoundStart(start, small.spec.lr), clients)
         heads = torch.stack([reply.w for reply in replies])
     own = problem.own_test

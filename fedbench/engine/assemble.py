@@ -26,7 +26,7 @@ from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine import fit
-from fedbench.engine.identity import Objects, identify, named, refuse_unknown
+from fedbench.engine.identity import Objects, identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, targets
 from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
@@ -42,7 +42,6 @@ _CPU = torch.device("cpu")
 @float32_by_default()
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
-    refuse_unknown(objects)
     spec = named(spec, objects)
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
@@ -55,11 +54,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         shifts = tuple(shift.build("shift") for shift in spec.shift)
         seen = shifted(data, rows, shifts, spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
-    if "model" in objects:
-        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
-    else:
-        module, place = _model(spec, data, floats(x[:1]), folder), f"model: '{spec.model}'"
-    fit.refuse_without_weights(module, place)
+    module, place = _model(spec, objects, data, floats(x[:1]), folder)
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
@@ -77,10 +72,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    # how often each client has each label (K, C); without classes all labels count as one
-    labels = seen.data.y_train if data.classes else np.zeros(len(seen.data.y_train))
-    width = max(data.classes, 1)
-    counts = np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
+    counts = _label_counts(seen.data, rows)
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=_federation(spec, data, counts, task, machine),
@@ -164,22 +156,35 @@ def _rows(
         return shares.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
-def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -> nn.Module:
-    """A new model on the CPU in float32, whose random weights depend on the seed alone.
+def _model(
+    spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
+) -> tuple[nn.Module, str]:
+    """A copy of the model that is given, or a new one, drawn from the seed; and its name in errors.
 
     example: a prepared sample. Published weights are read from `folder`, or if it is None from the
     folder of `data_folder`.
     """
-    architecture: Architecture = spec.model.build("model")
-    fit.require_room(str(spec.model), architecture, data.inputs)
-    with _users_draws(spec.seed, "model"):
-        module: nn.Module = architecture.build(data.inputs)
-        architecture.load(module, data_folder(folder))
-        if spec.projection:
-            kind = torch.float32 if example.is_floating_point() else example.dtype
-            example = example.to("cpu", kind)
-            module = with_projection(module, spec.projection, data.inputs.outputs, example)
-    return module
+    if "model" in objects:
+        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
+    else:
+        architecture: Architecture = spec.model.build("model")
+        fit.require_room(str(spec.model), architecture, data.inputs)
+        with _users_draws(spec.seed, "model"):  # on the CPU in float32
+            module, place = architecture.build(data.inputs), f"model: '{spec.model}'"
+            architecture.load(module, data_folder(folder))
+            if spec.projection:
+                kind = torch.float32 if example.is_floating_point() else example.dtype
+                example = example.to("cpu", kind)
+                module = with_projection(module, spec.projection, data.inputs.outputs, example)
+    fit.refuse_without_weights(module, place)
+    return module, place
+
+
+def _label_counts(data: Dataset, rows: shares.Rows) -> NDArray[np.int64]:
+    """How often each client has each label (K, C); without classes all labels count as one."""
+    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
+    width = max(data.classes, 1)
+    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
 
 
 def _federation(

@@ -1,7 +1,7 @@
 """Computing in bfloat16, on processors with and without instructions for it."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -18,12 +18,10 @@ def autocast(device: torch.device) -> Iterator[None]:
     On a CPU without instructions for them, PyTorch takes 12 to 18 times as long as in float32;
     there `_ProductsInFloat32` takes its place, at the speed of float32.
     """
-    with contextlib.ExitStack() as entered:
-        # Without the cache: it would keep casts of weights that the next step replaces.
-        halves = torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
-        entered.enter_context(halves)
-        if device.type == "cpu" and not has_instructions():
-            entered.enter_context(_ProductsInFloat32())
+    # Without the cache: it would keep casts of weights that the next step replaces.
+    halves = torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
+    slow = device.type == "cpu" and not has_instructions()
+    with halves, _ProductsInFloat32() if slow else contextlib.nullcontext():
         yield
 
 
@@ -50,11 +48,7 @@ class _ProductsInFloat32(TorchFunctionMode):
     """
 
     def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         if func not in _PRODUCTS:

@@ -39,7 +39,6 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
 
 
 def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if the i-th part may not stand where it does among the named ones."""
     me = f"'{names[i]}'"
     others = {name: part.alone for name in names if part.alone and name != names[i]}
     rules = (
@@ -54,7 +53,6 @@ def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
 
 
 def _refuse_unknown(part: Part, name: str) -> None:
-    """Raise `FedbenchError` on the name of a part or of a decision that does not exist."""
     others = _subclasses(Part) - {type(part)}
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
     for field in ("excludes", "follows", "precedes"):
@@ -93,13 +91,11 @@ def _refuse_strays(part: Part, name: str) -> None:
 
 
 def _subclasses(cls: type[Part]) -> set[type[Part]]:
-    """All parts that have been defined so far, in the package or by the user."""
     children = set(cls.__subclasses__())
     return children.union(*(_subclasses(child) for child in children))
 
 
 def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if two parts make the same decision, or one changes another's steps."""
     deciders: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         for what in part.decides:
@@ -108,6 +104,7 @@ def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
                 raise FedbenchError(
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
+    for part, name in zip(parts, names, strict=True):
         for i in overriding(parts, "move") if part.needs_sgd else []:
             raise FedbenchError(
                 f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "
@@ -140,7 +137,6 @@ def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
 
 
 def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
-    """Raise `FedbenchError` if a parameter is not what it repeats of the optimiser."""
     for parameter, setting in part.repeats.items():
         given, used = getattr(part, parameter), getattr(optimiser, setting)
         if given is not None and given != used:
@@ -174,7 +170,6 @@ def _refuse_signatures(part: Part) -> None:
 
 
 def _place(cls: type[Part]) -> str:
-    """The class and its file, if it has one."""
     try:
         return f"{nearby(Path(inspect.getfile(cls)))}: {cls.__name__}"
     except (TypeError, OSError):  # typed at a prompt

@@ -9,7 +9,6 @@ inside its optimisers: SGD therefore equals PyTorch's bit for bit.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -18,22 +17,6 @@ from fedbench.base.checks import BelowOne, Checked, Fraction, NonNegative, Posit
 from fedbench.base.errors import FedbenchError
 
 Memory = dict[str, Tensor]
-
-
-class Optimiser(Protocol):
-    """An optimiser as local training calls it: `start` once per round, `step` at each step."""
-
-    def start(self, w: Tensor) -> Memory:
-        """The memory before the first step."""
-        ...
-
-    def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """The step, of which the caller subtracts lr times, and the new memory; k is from 0."""
-        ...
-
-    def effective_steps(self, H: int) -> float:
-        """‖a‖₁, if H steps move the weights by lr Σ_j a_j g_j; `FedbenchError` if they do not."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +38,7 @@ class SGD(Checked):
         return {"buffer": torch.zeros_like(w)} if self.momentum else {}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """Add weight decay, update the momentum buffer, and return the step."""
+        """The step, of which the caller subtracts lr times, and the new memory; k is from 0."""
         if self.weight_decay:
             g = torch.add(g, w, alpha=self.weight_decay)
         if not self.momentum:
@@ -66,7 +49,7 @@ class SGD(Checked):
         return (torch.add(g, v, alpha=self.momentum) if self.nesterov else v), {"buffer": v}
 
     def effective_steps(self, H: int) -> float:
-        """‖a‖₁; g_j contains the weight decay of its step."""
+        """‖a‖₁, if H steps move the weights by lr Σ_j a_j g_j, which contain the weight decay."""
         return _effective_steps(self.momentum, self.dampening, self.nesterov, H)
 
 
@@ -120,6 +103,9 @@ class Adam(Checked):
             "optimizer = adam: a part of the method reads effective_steps, but Adam's steps are no "
             "weighted sum of gradients; set optimizer to sgd"
         )
+
+
+Optimiser = SGD | Adam  # `start` is called once per round, `step` at each step
 
 
 def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:

@@ -62,7 +62,10 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
     """
     before = GeneratorStates.now(device, users)
     try:
-        seed_shared(number_, device)
+        if device.type == "cuda":
+            torch.cuda.manual_seed_all(number_)
+        # not by `torch.manual_seed`, which notes, with a traceback, that a GPU is to be seeded too
+        torch.default_generator.manual_seed(number_)
         if users:
             np.random.seed(number_ % 2**32)  # noqa: NPY002
             random.seed(number_)
@@ -73,21 +76,7 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
 
 @contextlib.contextmanager
 def noticing(device: torch.device) -> Iterator[Callable[[], bool]]:
-    """A context that gives a function: whether the generators that all code shares were drawn from.
-
-    In it they start from the seed 0; afterwards they are as before.
-    """
+    """Gives a function: whether the shared generators, seeded with 0 here, were drawn from."""
     with seeded(0, device, users=True):
         before = GeneratorStates.now(device)
         yield lambda: GeneratorStates.now(device) != before
-
-
-def seed_shared(number_: int, device: torch.device) -> None:
-    """Seed the shared generator that computations on this device draw from, and that of the CPU.
-
-    `torch.manual_seed` would also note, with a whole traceback, that a GPU is to be seeded once it
-    is used.
-    """
-    if device.type == "cuda":
-        torch.cuda.manual_seed_all(number_)
-    torch.default_generator.manual_seed(number_)

@@ -5,14 +5,13 @@ Weights, gradients and updates are flat vectors (d,).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.oneline import OneLine
 from fedbench.core.optimisers import SGD, Optimiser
 from fedbench.core.spill import Spill
 
@@ -21,6 +20,50 @@ Gradient = Callable[[Tensor], Tensor]
 # A model's outputs by the `id`s of its tensors. The model is stored beside them: if it were freed,
 # another tensor could get the same `id`.
 Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
+
+# When fields have a value that have none at first
+_TURN = {"y": "the model that was trained can be read in the hook `end`"}
+_TRAINED = "it can be read from the hook `weigh` on, after the cohort has trained"
+_ROUND = {
+    "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
+    "effective_steps": "it can be read from the hook `answer` on, and with local SGD alone",
+    **dict.fromkeys(("models", "raw", "uploads", "statistics"), _TRAINED),
+    "i": "it can be read in the hook `receive` only, which is called once per client",
+    "new": "it can be read in the hook `evaluate`, after the next global model was made",
+}
+
+
+class OneLine:
+    """Shows itself in a REPL in one line: plain values, and tensors by their shape.
+
+    A field that has no value yet raises `FedbenchError`; `_later` says by field when it has one.
+    """
+
+    _later: ClassVar[dict[str, str]] = {}
+
+    if not TYPE_CHECKING:  # otherwise mypy would accept any name
+
+        def __getattr__(self, name: str) -> Any:
+            cls = type(self)
+            if name not in cls._later:
+                raise AttributeError(f"'{cls.__name__}' has no field '{name}'")
+            raise FedbenchError(f"{cls.__name__}.{name} has no value yet: {cls._later[name]}")
+
+    def __repr__(self) -> str:
+        shown = ((name, _text(value)) for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(f'{n}={text}' for n, text in shown if text)})"
+
+
+def _text(value: Any) -> str:
+    """A value in a few characters; '' for what is left out."""
+    if isinstance(value, Tensor):
+        return str(tuple(value.shape))
+    if isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        inner = ((name, _text(each)) for name, each in value.items())
+        return ", ".join(f"{name}: {text}" for name, text in inner if text).join(("{", "}"))
+    return ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,16 +107,11 @@ def only_in_ask(w: Tensor) -> Tensor:
     )
 
 
-def _too_early(fields: str, hooks: dict[str, str], name: str) -> Exception:
-    """The error for a field that has no value yet; `hooks` says by field when it has one."""
-    if name not in hooks:
-        return AttributeError(f"'{fields}' has no field '{name}'")
-    return FedbenchError(f"{fields}.{name} has no value yet: {hooks[name]}")
-
-
 @dataclass(kw_only=True, repr=False)
 class Turn(OneLine):
     """One client's turn in one round, as one part sees it; the states are the part's own."""
+
+    _later = _TURN
 
     fed: Federation
     """What stays the same in all rounds."""
@@ -110,11 +148,6 @@ class Turn(OneLine):
     y: Model = field(init=False)
     """In `end`: the model y_i that was trained, with the client's norm buffers."""
 
-    if not TYPE_CHECKING:  # otherwise mypy would accept any name
-
-        def __getattr__(self, name: str) -> Any:
-            raise _too_early("Turn", _TURN, name)
-
     @property
     def model(self) -> Model:
         """The global model of this round."""
@@ -128,9 +161,6 @@ class Turn(OneLine):
         there is no such number, and `FedbenchError` is raised.
         """
         return self.fed.optimiser.effective_steps(self.H)
-
-
-_TURN = {"y": "the model that was trained can be read in the hook `end`"}
 
 
 @dataclass(kw_only=True, repr=False)
@@ -184,6 +214,8 @@ class Round(OneLine):
     Fields without a value at first raise `FedbenchError` if they are read too early.
     """
 
+    _later = _ROUND
+
     fed: Federation
     """What stays the same in all rounds."""
     round: int
@@ -229,11 +261,6 @@ class Round(OneLine):
     new: Tensor = field(init=False)
     """In `evaluate`: x_{t+1} (d,)."""
 
-    if not TYPE_CHECKING:  # otherwise mypy would accept any name
-
-        def __getattr__(self, name: str) -> Any:
-            raise _too_early("Round", _ROUND, name)
-
     def set_steps(self, H: Sequence[int]) -> None:
         """Set both numbers of steps, from Python's numbers: no device is waited for."""
         self.steps = self.w.new_tensor(H)
@@ -248,16 +275,6 @@ class Round(OneLine):
     def cohort_mean(self) -> Tensor:
         """(1/m) Σ y_i: the unweighted mean of the cohort's models."""
         return weighted_mean(self.models, torch.full_like(self.p, 1 / len(self.p)))
-
-
-_TRAINED = "it can be read from the hook `weigh` on, after the cohort has trained"
-_ROUND = {
-    "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
-    "effective_steps": "it can be read from the hook `answer` on, and with local SGD alone",
-    **dict.fromkeys(("models", "raw", "uploads", "statistics"), _TRAINED),
-    "i": "it can be read in the hook `receive` only, which is called once per client",
-    "new": "it can be read in the hook `evaluate`, after the next global model was made",
-}
 
 
 def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:

@@ -79,8 +79,8 @@ class _Forms(threading.local):
     def __init__(self, net: Net) -> None:
         layers = [layer for layer in net.module().modules() if not list(layer.children())]
         self.flattens_first = type(layers[0]) is nn.Flatten
-        student = _form(LogitsAndFeatures(net.module())).train()
-        teacher = _form(LogitsAndFeatures(net.module())).eval()
+        student: Any = _form(LogitsAndFeatures(net.module())).train()
+        teacher: Any = _form(LogitsAndFeatures(net.module())).eval()
         self.student, self.teacher = Called(student, student.net), Called(teacher, teacher.net)
 
 
@@ -109,8 +109,15 @@ class _Stacked(nn.Module):
 
     def __init__(self, like: nn.Module, forward: Callable[[Any, Tensor], Tensor]) -> None:
         super().__init__()
+        unusual = getattr(like, "padding_mode", "zeros") != "zeros"
+        if isinstance(like, nn.BatchNorm2d):
+            unusual = like.momentum is None or not (like.affine and like.track_running_stats)
+        if unusual:
+            raise TypeError(f"{type(like).__name__} with such settings has no stacked form")
         vars(self).update(vars(like))
         self.forward = partial(forward, self)
+        if isinstance(like, nn.Flatten):
+            self.clients: Any = 1  # m, from the call on
 
 
 def _conv(layer: Any, x: Tensor) -> Tensor:
@@ -161,25 +168,17 @@ _STACKED: dict[type[nn.Module], Callable[[Any, Tensor], Tensor]] = {
 }
 
 
-def _form(module: nn.Module) -> Any:
+def _form(module: nn.Module) -> nn.Module:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
     A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says
     by an attribute `layerwise` that it keeps channels apart but for what its layers do. If it has
     an attribute `clients`, that is set to m before each call.
     """
-    layer: Any = module
     if isinstance(module, _PIXELWISE):
         return module
     if form := _STACKED.get(type(module)):
-        unusual = isinstance(module, nn.Conv2d) and module.padding_mode != "zeros"
-        if isinstance(module, nn.BatchNorm2d):
-            unusual = layer.momentum is None or not (layer.affine and layer.track_running_stats)
-        if unusual:
-            raise TypeError(f"{type(module).__name__} with such settings has no stacked form")
-        layer = _Stacked(module, form)
-        layer.clients = 1  # m, from the call on
-        return layer
+        return _Stacked(module, form)
     in_a_row = type(module).forward is nn.Sequential.forward
     if not (in_a_row or getattr(module, "layerwise", False)):
         raise TypeError(f"{type(module).__name__} has no stacked form")

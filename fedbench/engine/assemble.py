@@ -20,27 +20,14 @@ from fedbench.core.part import Part
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
+from fedbench.data import shares
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
-from fedbench.data.shares import (
-    Rows,
-    Unused,
-    check_partition,
-    draw_partition,
-    hold_out,
-    refuse_overlap,
-)
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
-from fedbench.engine.fit import (
-    refuse_mean,
-    refuse_missing,
-    refuse_unfit,
-    refuse_without_weights,
-    require_room,
-)
-from fedbench.engine.identity import Objects, identify, named, refuse_unknown
-from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
+from fedbench.engine import fit
+from fedbench.engine.identity import Objects, identify, named
+from fedbench.engine.inputs import images, laid_out, preparation, targets
 from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
 from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
@@ -55,36 +42,29 @@ _CPU = torch.device("cpu")
 @float32_by_default()
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
-    refuse_unknown(objects)
     spec = named(spec, objects)
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
     parts, sampler, work = fitting(spec, objects)
-    if spec.augment:
-        refuse_without_images(data)
-    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
+    train, held_out = shares.hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     with _users_draws(spec.partition_seed, "users' shift"):
         shifts = tuple(shift.build("shift") for shift in spec.shift)
         seen = shifted(data, rows, shifts, spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
-    if "model" in objects:
-        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
-    else:
-        module, place = _model(spec, data, floats(x[:1]), folder), f"model: '{spec.model}'"
-    refuse_without_weights(module, place)
+    module, place = _model(spec, objects, data, floats(x[:1]), folder)
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    refuse_unfit(net, data, rows, spec.batch, two, place)
-    refuse_missing(parts, spec, net)
+    fit.refuse_unfit(net, data, rows, spec.batch, two, place)
+    fit.refuse_missing(parts, spec, net)
     net.find_dropout(two)
     loss: Loss = cross_entropy if data.classes else half_squared_error
     if "loss" in objects:
         loss = objects["loss"]
-        refuse_mean(loss, net, two, y[:2])
+        fit.refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -92,15 +72,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    # how often each client has each label (K, C); without classes all labels count as one
-    labels = seen.data.y_train if data.classes else np.zeros(len(seen.data.y_train))
-    width = max(data.classes, 1)
-    counts = np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
+    counts = _label_counts(seen.data, rows)
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=_federation(spec, data, counts, task, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=_own_test(task, seen), unused=Unused.of(rows, len(train)),
+        own_test=_own_test(task, seen), unused=shares.Unused.of(rows, len(train)),
         scorers=_scorers(task, data, held_out, spec), sampler=sampler, work=work,
     )  # fmt: skip
 
@@ -117,10 +94,7 @@ def build_parts(spec: RunSpec) -> tuple[Part, ...]:
 
 
 def fitting(spec: RunSpec, objects: Objects) -> tuple[tuple[Part, ...], Sampler, Work]:
-    """The parts, the sampler and the rule of local work that are given or named.
-
-    Raises `FedbenchError` if the parts cannot train together, or a rule does not fit the clients.
-    """
+    """The parts, sampler and rule of local work, given or named; `FedbenchError` if unfit."""
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
     refuse_optimiser(parts, optimiser(spec))
@@ -139,10 +113,7 @@ def optimiser(spec: RunSpec) -> Optimiser:
 
 
 def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
-    """Build everything that the specs name; raises `FedbenchError` on a bad value.
-
-    Each comes with the place where it is written, which the error names.
-    """
+    """Build all that each spec names; raises `FedbenchError` with its place on a bad value."""
     checked: set[str] = set()
     for place, spec in specs:
         with at(place):
@@ -173,40 +144,52 @@ def _users_draws(seed: int, purpose: str) -> AbstractContextManager[None]:
 
 def _rows(
     spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
-) -> Rows:
+) -> shares.Rows:
     """Each client's training rows: those given, or as the partition that is named deals them."""
     if "partition" in objects:
-        check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
-        refuse_overlap(objects["partition"], "partition: ")
+        shares.check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+        shares.refuse_overlap(objects["partition"], "partition: ")
         return objects["partition"]
     rule: Partition = spec.partition.build("partition")
     on_cpu = _users_draws(spec.partition_seed, "users' partition")
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
-        return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
+        return shares.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
-def _model(spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None) -> nn.Module:
-    """A new model on the CPU in float32, whose random weights depend on the seed alone.
+def _model(
+    spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
+) -> tuple[nn.Module, str]:
+    """A copy of the model that is given, or a new one, drawn from the seed; and its name in errors.
 
     example: a prepared sample. Published weights are read from `folder`, or if it is None from the
     folder of `data_folder`.
     """
-    architecture: Architecture = spec.model.build("model")
-    require_room(str(spec.model), architecture, data.inputs)
-    with _users_draws(spec.seed, "model"):
-        module: nn.Module = architecture.build(data.inputs)
-        architecture.load(module, data_folder(folder))
-        if spec.projection:
-            kind = torch.float32 if example.is_floating_point() else example.dtype
-            example = example.to("cpu", kind)
-            module = with_projection(module, spec.projection, data.inputs.outputs, example)
-    return module
+    if "model" in objects:
+        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
+    else:
+        architecture: Architecture = spec.model.build("model")
+        fit.require_room(str(spec.model), architecture, data.inputs)
+        with _users_draws(spec.seed, "model"):  # on the CPU in float32
+            module, place = architecture.build(data.inputs), f"model: '{spec.model}'"
+            architecture.load(module, data_folder(folder))
+            if spec.projection:
+                kind = torch.float32 if example.is_floating_point() else example.dtype
+                example = example.to("cpu", kind)
+                module = with_projection(module, spec.projection, data.inputs.outputs, example)
+    fit.refuse_without_weights(module, place)
+    return module, place
+
+
+def _label_counts(data: Dataset, rows: shares.Rows) -> NDArray[np.int64]:
+    """How often each client has each label (K, C); without classes all labels count as one."""
+    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
+    width = max(data.classes, 1)
+    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
 
 
 def _federation(
     spec: RunSpec, data: Dataset, counts: NDArray[np.int64], task: LocalTask, machine: Machine
 ) -> Federation:
-    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
     start = task.net.start()
     n, labels = (torch.tensor(each).to(start.w) for each in (counts.sum(1), counts))
     return Federation(
@@ -226,7 +209,6 @@ def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
 
 
 def _scorers(task: LocalTask, data: Dataset, held_out: Indices, spec: RunSpec) -> dict[str, Scorer]:
-    """The scorers on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:

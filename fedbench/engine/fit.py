@@ -24,13 +24,10 @@ _COUNTED: dict[tuple[type, str, Inputs], int] = {}
 
 
 def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
-    """Raise `FedbenchError` if the model cannot be built, or is too large for memory.
-
-    Its parameters are counted once per process, on a module without storage.
-    """
+    """Raise `FedbenchError` if the model cannot be built, or is too large for memory."""
     key = type(architecture), repr(architecture), inputs
     beyond = (RuntimeError, OverflowError, TypeError)  # of sizes beyond torch's integers
-    if key not in _COUNTED:
+    if key not in _COUNTED:  # on a module without storage, once per process
         with (
             failing(f"model = {name} cannot be built", kinds=beyond),
             torch.device("meta"),

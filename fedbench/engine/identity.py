@@ -109,8 +109,11 @@ class Identity:
                 )
 
 
-def refuse_unknown(objects: Mapping[str, Any]) -> None:
-    """Raise `FedbenchError` if an object has no name that `run` takes, or is of another kind."""
+def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
+    """The settings in which objects stand by name; those without a name leave the default.
+
+    Raises `FedbenchError` if an object has no name that `run` takes, or is of another kind.
+    """
     for name, value in objects.items():
         if name not in _FORMS:
             raise unknown("object", name, _FORMS)
@@ -118,17 +121,13 @@ def refuse_unknown(objects: Mapping[str, Any]) -> None:
         several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
         if not (several if name in _SEVERAL else isinstance(value, kind)):
             raise FedbenchError(f"{name}: {shown(value)} must be {_FORMS[name].words}")
-
-
-def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
-    """The settings in which objects stand by name; those without a name leave the default."""
     for name, form in _FORMS.items():
         if form.kind and name in objects:
             choices = _choices(name, objects[name])
-            value = RunSpec.model_fields[form.field].default
+            new = RunSpec.model_fields[form.field].default
             if choices is not None:
-                value = choices if name in _SEVERAL else choices[0]
-            spec = spec.changed(**{form.field: value})
+                new = choices if name in _SEVERAL else choices[0]
+            spec = spec.changed(**{form.field: new})
     return spec
 
 

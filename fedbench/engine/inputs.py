@@ -39,6 +39,11 @@ def preparation(
     Pixels become 0…1, and values are normalised if the spec says so; token ids do not change.
     `rows` are the training rows that are not held out, from which moments are taken.
     """
+    if spec.augment and len(data.shape) != 3:
+        raise FedbenchError(
+            f"augment: data set '{data.name}' has samples of shape {data.shape}; only images "
+            "(channels, height, width) can be cropped and flipped"
+        )
     if data.vocabulary:
         if spec.normalise:
             raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
@@ -72,15 +77,6 @@ def laid_out(prepare: Callable[[Tensor], Tensor], net: Net) -> Callable[[Tensor]
         return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
     return prepared
-
-
-def refuse_without_images(data: Dataset) -> None:
-    """Raise `FedbenchError` unless the data set holds images."""
-    if len(data.shape) != 3:
-        raise FedbenchError(
-            f"augment: data set '{data.name}' has samples of shape {data.shape}; only images "
-            "(channels, height, width) can be cropped and flipped"
-        )
 
 
 def augmented(x: Tensor, view: Tensor, pad: int) -> Tensor:

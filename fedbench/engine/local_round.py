@@ -65,7 +65,8 @@ def local_round(
             for t in turns:
                 t.k = k
             total = total + steps.make(k, next(samples))
-        return finished(task, start, turns, steps.w, steps.buffers, total / len(client.rows))
+        trained = Model(steps.w, steps.buffers)
+        return finished(task, start, turns, trained, total / len(client.rows))
 
 
 def feed(
@@ -103,23 +104,18 @@ def begun(task: LocalTask, start: RoundStart, turns: Sequence[Turn]) -> Tensor:
 
 
 def finished(
-    task: LocalTask,
-    start: RoundStart,
-    turns: Sequence[Turn],
-    w: Tensor,
-    buffers: Buffers,
-    loss: Tensor,
+    task: LocalTask, start: RoundStart, turns: Sequence[Turn], y: Model, loss: Tensor
 ) -> ClientResult:
-    """Let the parts end their turns at the trained weights; returns what the client hands back."""
+    """Let the parts end their turns at the trained model; returns what the client hands back."""
     changed: Tensor | None = None
     for i in overriding(task.parts, "end"):
         part, t = task.parts[i], turns[i]
-        t.k, t.y = t.H, Model(w, buffers)
-        delta = start.global_model.w - w if changed is None else changed
+        t.k, t.y = t.H, y
+        delta = start.global_model.w - y.w if changed is None else changed
         changed = same_shape(part, "end", part.end(delta, t), delta)
     upload, state = [t.upload for t in turns], [t.state for t in turns]
     return ClientResult(
-        w=w, changed=changed, upload=upload, state=state, buffers=buffers, loss=loss
+        w=y.w, changed=changed, upload=upload, state=state, buffers=y.buffers, loss=loss
     )
 
 
@@ -249,7 +245,6 @@ class _StepsOnVector:
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
     def _batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
-        """The batch as the parts see it."""
         x, y = self._samples
         return Batch(
             x=x, y=y, logits=z, features=features, w=w, net=self._task.net, seen=self._seen,

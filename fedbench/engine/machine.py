@@ -106,10 +106,7 @@ def same_bits_on(device: torch.device) -> torch.device:
 
 @contextlib.contextmanager
 def float32_by_default() -> Iterator[None]:
-    """A context in which new tensors are float32, whatever is set outside of it.
-
-    Raises `FedbenchError` if the code in it has set something else.
-    """
+    """New tensors are float32 in this context; `FedbenchError` if its code sets something else."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:

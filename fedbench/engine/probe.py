@@ -12,9 +12,8 @@ from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Model
-from fedbench.core.oneline import OneLine
 from fedbench.core.rng import seeded
-from fedbench.core.round import Round, State, unpack
+from fedbench.core.round import OneLine, Round, State, unpack
 from fedbench.engine.local import ClientResult, PreparedClient
 from fedbench.engine.problem import Problem
 

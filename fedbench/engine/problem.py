@@ -53,20 +53,17 @@ class Scorer:
     def __call__(self, model: Model) -> dict[str, float]:
         """The scores {'loss': …, 'accuracy': …, 'macro_f1': …}; without classes the loss only."""
         logits = self.logits(model)
-        scores = {"loss": self._loss(logits)}
+        scores = {"loss": self.loss(logits)}
         if self.classes:
             scores |= classification(predictions(logits), self.y, self.classes)
         return dict(zip(scores, torch.stack(list(scores.values())).tolist(), strict=True))
-
-    def loss(self, model: Model) -> Tensor:
-        """The mean loss (scalar), in double precision."""
-        return self._loss(self.logits(model))
 
     def logits(self, model: Model) -> Tensor:
         """The logits of all samples (N, C)."""
         return self.task.outputs(model, self.x)[0]
 
-    def _loss(self, logits: Tensor) -> Tensor:
+    def loss(self, logits: Tensor) -> Tensor:
+        """The mean loss (scalar) of these logits of all samples, in double precision."""
         return self.task.loss(logits, self.y).double().mean()
 
 
@@ -150,7 +147,8 @@ class Problem:
 
     def validate(self, model: Model) -> Tensor:
         """A model's mean loss on the held-out data (scalar)."""
-        return self._held_out().loss(model)
+        scorer = self._held_out()
+        return scorer.loss(scorer.logits(model))
 
     def proxy(self) -> Tensor:
         """The held-out samples as inputs (N, …) of the network, without their labels."""

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from mmap import mmap
 from multiprocessing import Pipe, get_context
-from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,7 +41,7 @@ class Processes:
         """What `train` returns for each group; raises what it raised, and is not called again."""
         if not self._workers:
             fed = next((t.fed for t in groups[0][0].turns), None)
-            self._workers = [_forked(self._train, fed) for _ in range(self._count)]
+            self._workers = [_Worker(self._train, fed) for _ in range(self._count)]
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
             worker.questions.start()
@@ -108,21 +107,15 @@ class _Channel:
         return reader.load()
 
 
-class _Worker(NamedTuple):
-    process: BaseProcess
-    questions: _Channel
-    answers: _Channel
-
-
-def _forked(train: Train, fed: Federation | None) -> _Worker:
-    questions, answers = _Channel(), _Channel()
-    process = get_context("fork").Process(
-        target=_serve, args=(train, fed, questions, answers), daemon=True
-    )
-    process.start()
-    questions.to(sender=True)
-    answers.to(sender=False)
-    return _Worker(process, questions, answers)
+class _Worker:
+    def __init__(self, train: Train, fed: Federation | None) -> None:
+        self.questions, self.answers = _Channel(), _Channel()
+        self.process = get_context("fork").Process(
+            target=_serve, args=(train, fed, self.questions, self.answers), daemon=True
+        )
+        self.process.start()
+        self.questions.to(sender=True)
+        self.answers.to(sender=False)
 
 
 def _end(workers: list[_Worker]) -> None:

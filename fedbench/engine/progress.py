@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from collections import UserDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,7 @@ def floats(states: Iterable[State]) -> int:
     return sum(value.numel() for state in states for value in state.values())
 
 
-class ClientStates(Mapping[int, Kept]):
+class ClientStates(UserDict[int, Any]):
     """What the parts store for each client, by the client's number, in memory or on disk.
 
     Whether a client's states go to memory or disk is decided when it first takes part. With a
@@ -40,49 +41,35 @@ class ClientStates(Mapping[int, Kept]):
     """
 
     def __init__(self, spill: Spill) -> None:
+        super().__init__()
         self._spill = spill
-        self._memory: dict[int, Kept] = {}
-        self._files: set[int] = set()
 
     def __iter__(self) -> Iterator[int]:
-        return iter(sorted({*self._memory, *self._files}))
-
-    def __len__(self) -> int:
-        return len(self._memory) + len(self._files)
-
-    def __contains__(self, client: object) -> bool:  # the inherited one would load its states
-        return client in self._memory or client in self._files
+        return iter(sorted(self.data))
 
     def __getitem__(self, client: int) -> Kept:
-        if client in self._memory:
-            return self._memory[client]
-        return [{k: v.clone() for k, v in state.items()} for state in self._on_disk(client)]
+        kept: Kept | Path = self.data[client]
+        if isinstance(kept, list):
+            return kept
+        return [{k: v.clone() for k, v in state.items()} for state in _mapped(kept)]
 
     def __setitem__(self, client: int, states: Kept) -> None:
         size = sum(v.numel() * v.element_size() for state in states for v in state.values())
-        if client in self._memory or (client not in self._files and self._spill.take(size)):
-            self._memory[client] = states
-            return
-        self._files.add(client)
-        torch.save(states, self._path(client))
+        before = self.data.get(client)
+        if isinstance(before, list) or (before is None and self._spill.take(size)):
+            self.data[client] = states
+        else:
+            self.data[client] = self._spill.folder / f"client-{client}.pt"
+            torch.save(states, self.data[client])
 
     def state(self) -> dict[int, Kept]:
         """The states of all clients, for a checkpoint; those on disk are mapped, not read."""
-        return self._memory | {client: self._on_disk(client) for client in sorted(self._files)}
+        return {i: k if isinstance(k, list) else _mapped(k) for i, k in self.data.items()}
 
-    def restore(self, states: dict[int, Any]) -> None:
-        """Use the states of a checkpoint."""
-        for client, stored in states.items():
-            self[client] = stored
 
-    def _on_disk(self, client: int) -> Kept:
-        if client not in self._files:
-            raise KeyError(client)
-        states: Kept = torch.load(self._path(client), weights_only=True, mmap=True)
-        return states
-
-    def _path(self, client: int) -> str:
-        return str(self._spill.folder / f"client-{client}.pt")
+def _mapped(file: Path) -> Kept:
+    states: Kept = torch.load(file, weights_only=True, mmap=True)
+    return states
 
 
 @dataclass
@@ -135,7 +122,7 @@ class Progress:
         """The progress that `state` describes, as the method `state` returned it."""
         values = {k: v for k, v in state.items() if k not in ("id", "data", "settings")}
         clients = ClientStates(spill)
-        clients.restore(values.pop("clients"))
+        clients.update(values.pop("clients"))
         global_model = Model(**values.pop("global_model"))
         server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
         return cls(global_model, server, clients, **values)
@@ -180,10 +167,7 @@ class Checkpoints:
             ) from None
 
     def _require_same(self, file: Path, state: Mapping[str, Any]) -> None:
-        """Refuse a checkpoint of other data, or of what another choice of the run's search trained.
-
-        Those of earlier versions name neither data nor settings.
-        """
+        """Refuse one of other data or settings; those of earlier versions name neither."""
         data, checksum = self._problem.data, state.get("data")
         if checksum and checksum != data.checksum:
             raise FedbenchError(

@@ -2,7 +2,7 @@
 
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -17,7 +17,6 @@ from torch import Tensor
 from fedbench import __version__
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
-from fedbench.engine.probe import Probe
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
 from fedbench.engine.workers import Workers
@@ -72,14 +71,11 @@ class Result:
         given, resolved = record.get("objects", ()), record["resolved"]
         return cls(
             spec=RunSpec(**{k: v for k, v in resolved.items() if k not in given}),
-            history=files.history(record),
-            weights=tensors.pop("w", None),
-            buffers=tensors,
-            status=record["status"],
-            record=record,
+            history=files.history(record), weights=tensors.pop("w", None), buffers=tensors,
+            status=record["status"], record=record,
             best={name.removeprefix("best/"): value for name, value in best.items()},
             tables={name: files.table(name, record) for name in sorted(names - {"rounds"})},
-        )
+        )  # fmt: skip
 
     @property
     def accuracy(self) -> float:
@@ -103,19 +99,6 @@ class Result:
         return f"Result({', '.join([self.record['id'], rounds, *last])})"
 
 
-def tables(
-    problem: Problem, probes: Sequence[Probe], progress: Progress
-) -> dict[str, pd.DataFrame]:
-    """The table of the clients' label counts, and one per probe that wrote rows."""
-    held = problem.label_counts
-    clients, labels = held.nonzero()
-    counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-    rows = zip(probes, progress.tables, strict=True)
-    return {"clients": pd.DataFrame(counts)} | {
-        type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
-    }
-
-
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
     """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
 
@@ -124,7 +107,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
     """
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
-    on_gpu = problem.device.type == "cuda"
+    data, on_gpu = problem.data, problem.device.type == "cuda"
     return {
         "id": problem.identity.id,
         "status": status,
@@ -142,11 +125,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "processor": processor(),
         "code": dict(_code()),
         "versions": dict(versions()),
-        "data": {
-            "name": problem.data.name,
-            **problem.data.origin,
-            "checksum": problem.data.checksum,
-        },
+        "data": {"name": data.name, **data.origin, "checksum": data.checksum},
         **({"plugins": plugins} if plugins else {}),
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],

@@ -34,7 +34,7 @@ def train_together(
     task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
     """Train these clients side by side in the calling thread; `stacked` is the task's network."""
-    shared = SharedNet(task.net, stacked)
+    shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
 
     def job(client: PreparedClient) -> ClientResult:
@@ -44,7 +44,7 @@ def train_together(
         return shared.together(job, clients)
 
 
-class SharedNet(Net):
+class _SharedNet(Net):
     """A network of which each of several clients may think that it is the only user."""
 
     def __init__(self, net: Net, stacked: StackedNet) -> None:
@@ -53,12 +53,10 @@ class SharedNet(Net):
         self._hub = getcurrent()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
-        """As `Net.train`."""
         answer: tuple[Tensor, Tensor] = self._ask("train", w, buffers, x)
         return answer
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
-        """As `Net.eval`."""
         answer: tuple[Tensor, Tensor] = self._ask("eval", model, x)
         return answer
 
@@ -135,7 +133,7 @@ def train_in_step(
             steps.keep(active)
             total[:active] += steps.make(k, batch)
         return [
-            finished(task, start, client.turns, own.clone(), {}, loss / len(client.rows))
+            finished(task, start, client.turns, Model(own.clone(), {}), loss / len(client.rows))
             for client, own, loss in zip(clients, steps.w, total, strict=True)
         ]
 

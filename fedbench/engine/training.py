@@ -18,6 +18,7 @@ from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.part import require_tensors
 from fedbench.core.round import Round, State
+from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.identity import Objects
 from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
@@ -25,9 +26,7 @@ from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
-from fedbench.engine.record import Result, describe, tables
-from fedbench.engine.server import aggregate, copies_for_parts, open_round
-from fedbench.engine.turns import exchange, prepare, rows_of_batches, snapshot
+from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked
@@ -98,14 +97,22 @@ class Training:
         self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        threads, batch = problem.task.threads, problem.largest_batch
-        self.workers = Workers(problem.task, threads, batch, problem.fed.m)
+        self.workers = Workers(problem.task, problem.largest_batch, problem.fed.m)
         self.work = problem.work_per_sample()
         if problem.unused_words:
             warnings.warn(problem.unused_words, stacklevel=2)
         self._require()
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
-        self.progress = self.checkpoints.load() or self._fresh()
+        progress = self.checkpoints.load()
+        if progress is None:
+            start = self.fed.start
+            with problem.for_users("start", seeds.ALWAYS):
+                server = [part.server(start.w, self.fed) for part in self.parts]
+            progress = Progress(
+                start, server, ClientStates(self.fed.spill),
+                memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
+            )  # fmt: skip
+        self.progress = progress
         problem.task.users.draws = self.progress.users_draw
 
     def __repr__(self) -> str:
@@ -113,7 +120,6 @@ class Training:
         return f"Training({self.problem.identity.id}, {done})"
 
     def _require(self) -> None:
-        """Raise `FedbenchError` if the spec's rule or a probe cannot watch this run."""
         stop, names = self.spec.stop, [type(probe).__name__ for probe in self.probes]
         if stop and stop.metric != "loss" and not self.fed.classes:
             raise FedbenchError(
@@ -152,12 +158,12 @@ class Training:
 
     def _round(self, t: int) -> None:
         progress = self.progress
-        r = open_round(self.problem, progress.global_model, t, progress.losses)
-        copies = copies_for_parts(self.problem, r, progress.server)
+        r = rounds.open_round(self.problem, progress.global_model, t, progress.losses)
+        copies = rounds.copies_for_parts(self.problem, r, progress.server)
         with self.clock.phase("train"):
             clients, replies = self._train(r, copies)
         with self.clock.phase("server"):
-            progress.global_model = aggregate(self.parts, copies, r, replies)
+            progress.global_model = rounds.aggregate(self.parts, copies, r, replies)
         progress.round = t + 1
         mean = torch.stack([reply.loss for reply in replies]).mean()
         finite = progress.global_model.w.isfinite().all().to(mean.dtype)
@@ -165,11 +171,9 @@ class Training:
         progress.diverged = not (sound and math.isfinite(loss))
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
-        models = self._models(copies) if due else {"next": progress.global_model.w}
-        row = self._scores(r, models, loss) if due else {}
+        row, scored = self._scores(r, copies, loss) if due else ({}, progress.global_model)
         progress.diverged |= due and not math.isfinite(row["loss"])
         last = last or progress.diverged or (due and self._ended([*progress.rows, row]))
-        scored = Model(next(iter(models.values())), progress.global_model.buffers)
         progress.keep_best(scored, row)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
@@ -188,22 +192,21 @@ class Training:
     def _train(
         self, r: Round, copies: Sequence[Round]
     ) -> tuple[list[PreparedClient], list[ClientResult]]:
-        """Broadcast, extra exchange, local training; stores client states and counts traffic.
-
-        Returns the clients as they were before training, and the results of their training.
-        """
+        """Broadcast, exchange and train; returns the clients as before it, and their results."""
         progress = self.progress
         # of a model: weights and running statistics, without counters
         size = self.fed.d + sum(v.numel() for v in r.buffers.values() if v.is_floating_point())
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
-        clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
+        clients = [rounds.prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for i, amount in r.dropped.items():  # they trained in vain
-            progress.passes += sum(map(len, rows_of_batches(self.problem, r.round, i, amount)))
+            progress.passes += sum(
+                map(len, rounds.rows_of_batches(self.problem, r.round, i, amount))
+            )
             progress.traffic["down"] += size + floats(messages)
         for copy in copies:
             copy.set_steps([len(c.rows) for c in clients])
-        progress.traffic["up"] += exchange(self.problem, copies, clients)
-        before = snapshot(clients)
+        progress.traffic["up"] += rounds.exchange(self.problem, copies, clients)
+        before = rounds.snapshot(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
         progress.users_draw = self.problem.task.users.draws
@@ -220,41 +223,35 @@ class Training:
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
-    def _models(self, copies: Sequence[Round]) -> dict[str, Tensor]:
-        """The models to score, x_{t+1} always among them; the first is the headline."""
-        global_model = self.progress.global_model.w
+    def _scores(self, r: Round, copies: Sequence[Round], train_loss: float) -> tuple[Row, Model]:
+        """A row of the history with the models' scores, and the first, which is the headline."""
+        progress, (new, buffers) = self.progress, self.progress.global_model
         models: dict[str, Tensor] = {}
         for part, copy in zip(self.parts, copies, strict=True):
-            models |= part.evaluate(global_model, copy)
-        models.setdefault("next", global_model)
-        return models
-
-    def _scores(self, r: Round, models: dict[str, Tensor], train_loss: float) -> Row:
-        """A row of the history: the round, its learning rate and losses, and the models' scores."""
-        progress = self.progress
-        global_model = progress.global_model
+            models |= part.evaluate(new, copy)
+        models.setdefault("next", new)
         row: Row = {
             "round": progress.round,
             "eta": r.lr,
             "train_loss": train_loss,
             "cohort": len(r.clients),
-            "step_norm": float((global_model.w - r.w).norm()),
+            "step_norm": float((new - r.w).norm()),
         }
         with self.clock.phase("evaluate"):
             for place, (name, w) in enumerate(models.items()):
                 for prefix, scorer in self.problem.scorers.items():
-                    scores = scorer(Model(w, global_model.buffers))
+                    scores = scorer(Model(w, buffers))
                     suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
-        return row | {
+        row |= {
             "floats_down": progress.traffic["down"],
             "floats_up": progress.traffic["up"],
             "sample_passes": progress.passes,
             "compute": self.work * progress.passes,
         }
+        return row, Model(next(iter(models.values())), buffers)
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:
-        """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress, row = self.progress, Row()
         with self.clock.phase("watch"):
             watching = zip(self.probes, progress.memory, progress.tables, strict=True)
@@ -271,15 +268,6 @@ class Training:
     def _checkpoint(self) -> None:
         self.checkpoints.after_round(self.progress, self.over)
 
-    def _fresh(self) -> Progress:
-        global_model = self.fed.start
-        with self.problem.for_users("start", seeds.ALWAYS):
-            server = [part.server(global_model.w, self.fed) for part in self.parts]
-        return Progress(
-            global_model, server, ClientStates(self.fed.spill),
-            memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
-        )  # fmt: skip
-
     def result(self) -> Result:
         """The run's result; writes the run's files if it has a folder."""
         progress = self.progress
@@ -287,7 +275,13 @@ class Training:
         history = pd.DataFrame(progress.rows)
         record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
-        written = tables(self.problem, self.probes, progress)
+        held = self.problem.label_counts
+        clients, labels = held.nonzero()
+        counts = {"client": clients, "label": labels, "count": held[clients, labels]}
+        written = {"clients": pd.DataFrame(counts)}
+        for probe, table in zip(self.probes, progress.tables, strict=True):
+            if table:
+                written[type(probe).__name__.lower()] = pd.DataFrame(table)
         if self.folder:
             best = {f"best/{name}": value.clone() for name, value in progress.best.items()}
             tensors = {"w": w, **buffers, **best} if self.machine.keep_model else {}

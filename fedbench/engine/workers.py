@@ -26,8 +26,8 @@ from fedbench.engine.local import (
 from fedbench.engine.local_round import local_round
 from fedbench.engine.problem import cross_entropy, half_squared_error
 from fedbench.engine.processes import Processes
+from fedbench.engine.rounds import snapshot
 from fedbench.engine.together import train_in_step, train_together
-from fedbench.engine.turns import snapshot
 
 # Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
 # clients at once are no faster beyond that.
@@ -48,8 +48,8 @@ class Workers:
     they from the round on in which code of users draws from generators that all threads share.
     """
 
-    def __init__(self, task: LocalTask, threads: Threads, batch: int, cohort: int) -> None:
-        self._task, self._several = task, threads
+    def __init__(self, task: LocalTask, batch: int, cohort: int) -> None:
+        self._task = task
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
         together = train_in_step if in_step(task, batch) else train_together
@@ -59,7 +59,7 @@ class Workers:
         small = task.net.d * max(batch, 10) <= _SMALL and not task.net.channels
         here = sys.platform == "linux" and task.x.device.type == "cpu"
         apart = here and small and self._threads.count > 1 and not (task.draws or task.users.acts)
-        self._processes = Processes(self._train, threads.count) if apart else None
+        self._processes = Processes(self._train, task.threads.count) if apart else None
 
     @property
     def one_because(self) -> str:
@@ -73,7 +73,7 @@ class Workers:
 
     @property
     def _threads(self) -> Threads:
-        return Threads(1) if self.one_because else self._several
+        return Threads(1) if self.one_because else self._task.threads
 
     def round(self) -> AbstractContextManager[None]:
         """A context for a round, in which PyTorch's own threads take no core from processes."""
@@ -88,10 +88,7 @@ class Workers:
         return {"workers": self._threads.count, "clients_at_once": at_once, **reason}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
-        """The clients' results, in the clients' order.
-
-        If users' code turns out to draw, the round is trained again with each client's own seed.
-        """
+        """The clients' results, in order; made again, with seeds, if users' code has drawn."""
         users, device = self._task.users, self._task.x.device
         if users.draws or not users.acts:
             return self._train_all(start, clients)

@@ -10,8 +10,15 @@ from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import at_side, dense, global_mean, require_images, scaled
-from fedbench.models.norms import Norm, normalisation
+from fedbench.models.layers import (
+    Norm,
+    at_side,
+    dense,
+    global_mean,
+    normalisation,
+    require_images,
+    scaled,
+)
 from fedbench.models.pooling import MaxPool2, Pooled
 
 
@@ -51,6 +58,7 @@ class LeNet5(Architecture):
         require_images("LeNet5", inputs)
         c1, c2, *hidden = scaled((6, 16, 120, 84), self.width)
         channels, *sides = inputs.shape
+        layers = convolutions(channels, (c1, c2), 5, self.padding)
         for _ in range(2):  # what is left after both convolutions and poolings
             sides = [(side + 2 * self.padding - 4) // 2 for side in sides]
         for side, left in zip(inputs.shape[1:], sides, strict=True):
@@ -59,7 +67,6 @@ class LeNet5(Architecture):
                     f"LeNet5: images of side {side} are too small for its layers; padding = "
                     f"{self.padding} must be larger"
                 )
-        layers = convolutions(channels, (c1, c2), 5, self.padding)
         body = Pooled(*layers, nn.Flatten(), *dense([c2 * sides[0] * sides[1], *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 

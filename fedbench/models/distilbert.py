@@ -47,7 +47,20 @@ class DistilBERT(Architecture):
 
         With a projection head, the pre-classifier is its hidden layer.
         """
-        self._check(inputs)
+        if not inputs.vocabulary:
+            raise FedbenchError(
+                f"DistilBERT: samples of shape {inputs.shape} are not texts; use a data set of "
+                "token ids"
+            )
+        if inputs.shape[0] > self.positions:
+            raise FedbenchError(
+                f"DistilBERT: texts of {inputs.shape[0]} tokens need positions = {self.positions} "
+                "to be as large"
+            )
+        if self.dim % self.heads:
+            raise FedbenchError(
+                f"DistilBERT: dim = {self.dim} must be a multiple of heads = {self.heads}"
+            )
         whole = self._classifier(inputs)
         return BodyHead(_Body(whole), whole.classifier, ends_hidden=True)
 
@@ -78,22 +91,6 @@ class DistilBERT(Architecture):
             "attn_implementation": "eager",
         }  # fmt: skip
         return DistilBertForSequenceClassification(DistilBertConfig(**sizes))
-
-    def _check(self, inputs: Inputs) -> None:
-        if not inputs.vocabulary:
-            raise FedbenchError(
-                f"DistilBERT: samples of shape {inputs.shape} are not texts; use a data set of "
-                "token ids"
-            )
-        if inputs.shape[0] > self.positions:
-            raise FedbenchError(
-                f"DistilBERT: texts of {inputs.shape[0]} tokens need positions = {self.positions} "
-                "to be as large"
-            )
-        if self.dim % self.heads:
-            raise FedbenchError(
-                f"DistilBERT: dim = {self.dim} must be a multiple of heads = {self.heads}"
-            )
 
 
 class _Body(nn.Module):

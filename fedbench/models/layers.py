@@ -1,12 +1,35 @@
 """Layers that several models share, and what models of images do first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from torch import nn
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
+
+Norm = Callable[[int], nn.Module]
+Kind = Literal["gn", "bn"]
+
+
+def normalisation(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
+    """Batch norm, or group norm: a function of the number of channels that gives the layer.
+
+    A group norm has `groups` groups, or `per_group` channels per group if that is given: one group
+    where there are fewer. The function raises `FedbenchError` if groups cannot be of equal size.
+    """
+
+    def layer(channels: int) -> nn.Module:
+        count = max(1, channels // per_group) if per_group else groups
+        if channels % (min(per_group, channels) if per_group else groups):
+            given = f"per_group = {per_group}" if per_group else f"groups = {groups}"
+            raise FedbenchError(
+                f"{given} cannot divide {channels} channels equally; choose a divisor"
+            )
+        return nn.GroupNorm(count, channels)
+
+    return nn.BatchNorm2d if kind == "bn" else layer
 
 
 def global_mean() -> nn.Module:

@@ -3,7 +3,6 @@
 PyTorch's own is slow where the values of a channel lie side by side: it looks at them one by one.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -45,22 +44,17 @@ class Pooled(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """What the layers give, one after the other."""
-        for layer, pool in self._steps():
-            if pool is None:
-                x = layer(x)
-            elif _pays(layer, x):
-                x = conv_max_pool(x, layer.weight, layer.bias, layer.padding)
-            else:
-                x = pool(layer(x))
-        return x
-
-    def _steps(self) -> Iterator[tuple[Any, Any]]:
-        """The layers but for poolings, which stand beside the layers before them."""
         pool = None
         for layer, after in pairwise([*self, None]):
-            if layer is not pool:
+            if layer is not pool:  # which was computed with the layer before it
                 pool = after if isinstance(after, MaxPool2) else None
-                yield layer, pool
+                if pool is None:
+                    x = layer(x)
+                elif _pays(layer, x):
+                    x = conv_max_pool(x, layer.weight, layer.bias, layer.padding)
+                else:
+                    x = pool(layer(x))
+        return x
 
 
 def usual_pooling(module: nn.Module) -> nn.Module:
@@ -92,10 +86,7 @@ def _single(x: Tensor) -> bool:
 
 
 def _pays(layer: Any, x: Tensor) -> bool:
-    """Whether the layer and the pooling after it are faster at once, with the same bits.
-
-    A layer with hooks is called, so that they are, too.
-    """
+    """Whether layer and pooling are faster at once, with the same bits, and no hook is left out."""
     if not (isinstance(layer, nn.Conv2d) and x.is_contiguous() and _single(x)):
         return False
     if layer._forward_hooks or layer._forward_pre_hooks:
@@ -205,7 +196,6 @@ def _back(g: Tensor, places: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _size(x: Tensor, w: Tensor, padding: tuple[int, int]) -> tuple[int, int]:
-    """Height and width of the convolution's output."""
     height, width = (
         n + 2 * p - k + 1 for n, p, k in zip(x.shape[2:], padding, w.shape[2:], strict=True)
     )

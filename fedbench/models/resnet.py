@@ -11,8 +11,7 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import at_side, global_mean, require_images, scaled
-from fedbench.models.norms import Norm, normalisation
+from fedbench.models.layers import Norm, at_side, global_mean, normalisation, require_images, scaled
 
 
 @dataclass(frozen=True)

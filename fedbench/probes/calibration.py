@@ -27,8 +27,7 @@ from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.engine.server import copies_for_parts, open_round
-from fedbench.engine.turns import prepare
+from fedbench.engine.rounds import copies_for_parts, open_round, prepare
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
@@ -81,12 +80,10 @@ class Calibration(Probe):
         "personal_gain_highest": ("Highest gain", "fraction", "higher"),
         "personal_gain_whole_lowest": ("Lowest gain over the whole test set", "fraction", "higher"),
         "personal_gain_whole_highest": (
-            "Highest gain over the whole test set",
-            "fraction",
-            "higher",
+            "Highest gain over the whole test set", "fraction", "higher",
         ),
         "personal_clients": ("Clients with a test share", "", ""),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "client": ("Client", "", ""),
         "kind": ("Calibration", "", ""),
@@ -144,23 +141,34 @@ def calibrate(
     """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`."""
     require_classifier(problem)
     small = _on_features(problem, global_model, parts, how)
-    heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
+    fed, start, K = small.fed, small.fed.start, problem.spec.clients
+    heads = start.w.expand(K, -1)
+    if how.epochs:
+        # in the first round whose random numbers the run did not use
+        r = open_round(small, start, small.spec.rounds)
+        copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
+        messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
+        states = [part.client(start.w, fed) for part in parts]
+        clients = [prepare(small, r, i, messages, states) for i in range(K)]
+        alone = Workers(small.task, small.largest_batch, cohort=1)
+        replies = alone.train(RoundStart(start, small.spec.lr), clients)
+        heads = torch.stack([reply.w for reply in replies])
     own = problem.own_test
     samples = own.scorer.x if own else images(problem.data.x_test, problem.device)
     x = problem.task.outputs(global_model, samples)[1]
     y = torch.as_tensor(problem.data.y_test, device=problem.device)
-    right = _right(small, small.fed.start.w, x, y)
+    right = _right(small, start.w, x, y)
     rows = [
         {
             "client": i,
             "train_samples": len(problem.rows[i]),
             "test_samples": len(share),
-            "accuracy": _mean(_right(small, heads[i], x[share], y[share])),
-            "global_accuracy": _mean(right[share]),
+            "accuracy": float(_right(small, heads[i], x[share], y[share]).mean()),
+            "global_accuracy": float(right[share].mean()),
         }
         for i, share in enumerate(shares(problem, how.test_split))
     ]
-    return Calibrated(pd.DataFrame(rows), _mean(right), heads)
+    return Calibrated(pd.DataFrame(rows), float(right.mean()), heads)
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
@@ -189,10 +197,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
 def _on_features(
     problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
 ) -> Problem:
-    """The problem of training the classifier: its samples are the body's features.
-
-    The body is frozen and in evaluation mode, so that features are computed once.
-    """
+    """The problem of training the classifier on the features that the frozen body computes."""
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
     work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0}
@@ -213,25 +218,7 @@ def _on_features(
     return replace(problem, spec=spec, task=task, fed=fed, work=Constant())
 
 
-def _tuned(small: Problem) -> Tensor:
-    """Every client's classifier (K, d) after its local epochs."""
-    parts, start, fed = small.task.parts, small.fed.start, small.fed
-    unused = small.spec.rounds  # the first round whose random numbers the run did not use
-    r = open_round(small, start, unused)
-    copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
-    messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
-    states = [part.client(start.w, fed) for part in parts]
-    clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
-    alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
-    replies = alone.train(RoundStart(start, small.spec.lr), clients)
-    return torch.stack([reply.w for reply in replies])
-
-
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Which samples x (features) a classifier predicts correctly (N,), bool."""
+    """1 for each of the samples x (features) that a classifier predicts correctly, else 0 (N,)."""
     with torch.no_grad():
-        return small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y
-
-
-def _mean(right: Tensor) -> float:
-    return float(right.double().mean())
+        return (small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y).double()

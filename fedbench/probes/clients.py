@@ -12,14 +12,8 @@ from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import asked, prepare
-from fedbench.probes.scores import (
-    accuracy_at,
-    class_accuracy,
-    mean_accuracy,
-    require_tested,
-    worst_tenth,
-)
+from fedbench.engine.rounds import asked, prepare
+from fedbench.probes import scores
 
 
 @dataclass(frozen=True)
@@ -50,17 +44,17 @@ class PerClient(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        require_tested(self, problem)
+        scores.require_tested(self, problem)
 
     def see(self, s: Scene) -> Sight:
         """Measure the scored model in evaluated rounds."""
         if not s.evaluated:
             return Sight({}, [])
-        each = accuracy_at(s.problem, s.scored, range(s.r.fed.K))
+        each = scores.accuracy_at(s.problem, s.scored, range(s.r.fed.K))
         sound = each[~each.isnan()]
         columns = {
             "client_accuracy": float(sound.mean()),
-            "client_worst": float(worst_tenth(each)),
+            "client_worst": float(scores.worst_tenth(each)),
             "client_spread": float(sound.std()) if len(sound) > 1 else 0.0,
         }
         if len(sound) < len(each):  # where nobody is left out, no column says so
@@ -96,7 +90,7 @@ class Personal(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        require_tested(self, problem)
+        scores.require_tested(self, problem)
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client with its own model, and with the global one."""
@@ -104,11 +98,11 @@ class Personal(Probe):
         if self.everyone:
             others = [i for i in range(s.problem.fed.K) if i not in models]
             models |= zip(others, s.own_of([_trained(s, i) for i in others]), strict=True)
-        own = torch.cat([accuracy_at(s.problem, model, [i]) for i, model in models.items()])
-        before = accuracy_at(s.problem, s.global_model, list(models))
+        own = torch.cat([scores.accuracy_at(s.problem, model, [i]) for i, model in models.items()])
+        before = scores.accuracy_at(s.problem, s.global_model, list(models))
         return {
             "personal_accuracy": float(own.nanmean()),
-            "personal_worst": float(worst_tenth(own)),
+            "personal_worst": float(scores.worst_tenth(own)),
             "personal_gain": float((own - before).nanmean()),
         }
 
@@ -144,7 +138,7 @@ class Locals(Probe):
 
     def row(self, s: Scene) -> dict[str, float]:
         """Return the mean accuracy over the cohort."""
-        return {"local_accuracy": mean_accuracy(s.problem, s.local)}
+        return {"local_accuracy": scores.mean_accuracy(s.problem, s.local)}
 
 
 @dataclass(frozen=True)
@@ -184,14 +178,14 @@ class Changes(Probe):
         """Return one row per client and class."""
         if not (s.r.round + 1 == self.at if self.at else s.last):
             return []
-        before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels
+        before, counts = scores.class_accuracy(s.problem, s.global_model), s.r.fed.labels
         rows: list[Cells] = []
         for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
-            measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
+            measured = zip(counts[i], before, scores.class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
                 held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
-                scores = {"before": float(old), "after": float(new)}
-                scores["change"] = 100 * float(new - old)
+                measures = {"before": float(old), "after": float(new)}
+                measures["change"] = 100 * float(new - old)
                 about = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
-                rows.append({**about, "held": held, **scores})
+                rows.append({**about, "held": held, **measures})
         return rows

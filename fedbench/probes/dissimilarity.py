@@ -19,7 +19,7 @@ from fedbench.core.ops import dot
 from fedbench.core.round import Batch, Turn, weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
-from fedbench.engine.server import mix_buffers
+from fedbench.engine.rounds import mix_buffers
 from fedbench.methods.asd import ASD
 
 _CHUNK = 500  # samples per pass
@@ -90,22 +90,16 @@ class Dissimilarity(Probe):
         "dissimilarity": ("Gradient dissimilarity", "", "lower"),
         "dissimilarity_local": ("Gradient dissimilarity at a client's model", "", "lower"),
         "dissimilarity_unnormalised": (
-            "Gradient dissimilarity, weights not normalised",
-            "",
-            "lower",
+            "Gradient dissimilarity, weights not normalised", "", "lower",
         ),
         "dissimilarity_local_unnormalised": (
-            "Gradient dissimilarity at a client's model, weights not normalised",
-            "",
-            "lower",
+            "Gradient dissimilarity at a client's model, weights not normalised", "", "lower",
         ),
         "dissimilarity_base": ("Gradient dissimilarity without distillation", "", "lower"),
         "dissimilarity_local_base": (
-            "Gradient dissimilarity at a client's model without distillation",
-            "",
-            "lower",
+            "Gradient dissimilarity at a client's model without distillation", "", "lower",
         ),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "lam": ("Weight λ of the distillation", "", ""),
         "weights": ("Scaling of the weights", "", ""),

@@ -36,13 +36,11 @@ class Embedding(Probe):
 
     COLUMNS: ClassVar[Columns] = {
         "local_accuracy": (
-            "Accuracy of a client's model, mean over the round's clients",
-            "fraction",
-            "higher",
+            "Accuracy of a client's model, mean over the round's clients", "fraction", "higher",
         ),
         "silhouette": ("Silhouette score", "", "higher"),
         "silhouette_local": ("Silhouette score of a client's model", "", "higher"),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "model": ("Model", "", ""),
         "accuracy": ("Accuracy", "fraction", "higher"),

@@ -5,7 +5,7 @@ The Hessian is not formed, but for tiny models; products with vectors are enough
 class/cross-class structure pervade deep learning spectra", 2020, algorithm 2 for the density.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -16,7 +16,9 @@ from annotated_types import Ge
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from torch import Tensor, nn
 from torch.func import grad
+from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
 from fedbench.base import extras, seeds
 from fedbench.base.checks import Count, Positive
@@ -26,7 +28,6 @@ from fedbench.core.rng import seeded, torch_generator
 from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.models.norms import WrittenOut
 from fedbench.models.pooling import usual_pooling
 
 Pair = Annotated[int, Ge(2)]
@@ -137,12 +138,51 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
     return HessianLinearOperator(module, _Mean(task.loss), params, data, check_deterministic=False)
 
 
+class WrittenOut(TorchFunctionMode):
+    """A context in which group and layer norm are plain arithmetic, to be differentiated twice.
+
+    For the derivative, in forward mode, of a gradient that is mapped over vectors, PyTorch has no
+    formula of group norm, and of layer norm a wrong one: as if mean and variance did not move.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """What `func` gives; in its place, of the two, what arithmetic does."""
+        return _WRITTEN_OUT.get(func, func)(*args, **kwargs or {})
+
+
+def _group_norm(
+    x: Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Tensor:
+    out = _standardised(x.reshape(len(x), groups, -1), 1, eps).reshape(x.shape)
+    return _affine(out, weight, bias, (-1, *[1] * (x.ndim - 2)))
+
+
+def _layer_norm(
+    x: Tensor, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Tensor:
+    return _affine(_standardised(x, len(shape), eps), weight, bias, tuple(shape))
+
+
+_WRITTEN_OUT: dict[Any, Any] = {F.group_norm: _group_norm, F.layer_norm: _layer_norm}
+
+
+def _standardised(x: Tensor, last: int, eps: float) -> Tensor:
+    """The values with mean 0 and variance 1 over so many last dimensions."""
+    over = tuple(range(-last, 0))
+    x = x - x.mean(over, keepdim=True)
+    return x * (x.square().mean(over, keepdim=True) + eps).rsqrt()
+
+
+def _affine(x: Tensor, weight: Any, bias: Any, shape: tuple[int, ...]) -> Tensor:
+    x = x if weight is None else x * weight.view(shape)
+    return x if bias is None else x + bias.view(shape)
+
+
 @contextmanager
 def twice_differentiable() -> Iterator[None]:
-    """A context in which attention, group and layer norm have a second derivative.
-
-    Fused attention has none; for the others see `WrittenOut`.
-    """
+    """Attention, group and layer norm have a second derivative in this context."""
     with sdpa_kernel(SDPBackend.MATH), WrittenOut():
         yield
 

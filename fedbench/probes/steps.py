@@ -21,7 +21,7 @@ from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import full_gradient, snapshot
+from fedbench.engine.rounds import full_gradient, snapshot
 
 MEASURES = ("cosine", "projection", "spread", "bias")
 _MOMENTUM = ("momentum_cosine", "momentum_projection")
@@ -51,28 +51,22 @@ class Steps(Probe):
     COLUMNS: ClassVar[Columns] = {
         "gradient_cosine": ("Cosine of the gradients to their mean", "", "higher"),
         "gradient_cosine_slope": (
-            "Cosine of the gradients to their mean, change per local step",
-            "",
-            "higher",
+            "Cosine of the gradients to their mean, change per local step", "", "higher",
         ),
         "gradient_projection": ("Length of the gradients along their mean", "", "higher"),
         "gradient_projection_slope": (
-            "Length of the gradients along their mean, change per local step",
-            "",
-            "higher",
+            "Length of the gradients along their mean, change per local step", "", "higher",
         ),
         "gradient_spread": ("Largest distance between gradients", "", "lower"),
         "gradient_spread_slope": (
-            "Largest distance between gradients, change per local step",
-            "",
-            "lower",
+            "Largest distance between gradients, change per local step", "", "lower",
         ),
         "gradient_bias": ("Bias of the gradients", "", "lower"),
         "gradient_bias_slope": ("Bias of the gradients, change per local step", "", "lower"),
         "update_similarity": ("Cosine of the updates to their mean", "", "higher"),
         "momentum_cosine": ("Cosine of the momenta to their mean", "", "higher"),
         "momentum_projection": ("Length of the momenta along their mean", "", "higher"),
-    }
+    }  # fmt: skip
     TABLE: ClassVar[Columns] = {
         "round": ("Communication round", "", ""),
         "client": ("Client", "", ""),
@@ -93,7 +87,11 @@ class Steps(Probe):
         if s.r.round and (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
-        rows = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
+        spill, trails = Spill(_GB), {}
+        for client, again in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
+            g = again.gradients
+            trails[client.client] = spill.table(len(g), g[0]).copy_(g)
+        rows = drift(trails, origin(s.problem, s.r, clients))
         columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
@@ -140,22 +138,12 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     for k in range(max(len(g) for g in trails.values())):
         clients = [i for i, g in trails.items() if k < len(g)]
         g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
-        cosine, projection = aligned(g)
         bias, largest = (g - origin).norm(dim=1), spread(g)
-        for i, *values in zip(clients, cosine, projection, bias, strict=True):
-            c, p, b = (float(value) for value in values)
-            measured = {"cosine": c, "projection": p, "spread": largest, "bias": b}
-            rows.append({"client": i, "step": k, **measured})
+        measured = zip(clients, *(v.tolist() for v in (*aligned(g), bias)), strict=True)
+        for i, c, p, b in measured:
+            values = {"cosine": c, "projection": p, "spread": largest, "bias": b}
+            rows.append({"client": i, "step": k, **values})
     return rows
-
-
-def trails(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> dict[int, Tensor]:
-    """By client, the gradients of its local steps (H_i, d); on disk if they are large."""
-    spill, gradients = Spill(_GB), {}
-    for client, again in zip(clients, replay(problem, r, clients), strict=True):
-        g = again.gradients
-        gradients[client.client] = spill.table(len(g), g[0]).copy_(g)
-    return gradients
 
 
 def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:

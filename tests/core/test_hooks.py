@@ -146,7 +146,7 @@ def test_the_full_gradient_is_of_all_samples_however_many():
 
 @pytest.mark.parametrize(("n", "passes"), [(3, [3]), (4, [2, 2]), (5, [2, 3])])
 def test_no_pass_of_the_full_gradient_has_one_sample_under_batch_norm(monkeypatch, n, passes):
-    monkeypatch.setattr("fedbench.engine.turns._CHUNK", 2)
+    monkeypatch.setattr("fedbench.engine.rounds._CHUNK", 2)
     seen = []
 
     class Normed(nn.Sequential):

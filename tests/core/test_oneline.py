@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from fedbench.core.oneline import OneLine
-from fedbench.core.round import Turn
+from fedbench.core.round import OneLine, Turn
 
 
 @dataclass(repr=False)

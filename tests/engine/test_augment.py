@@ -7,7 +7,7 @@ import torch
 from fedbench import RunSpec, run
 from fedbench.data.dataset import Dataset
 from fedbench.engine.inputs import augmented
-from fedbench.engine.turns import views
+from fedbench.engine.rounds import views
 from fedbench.spec import Augment
 
 # 1 2 3

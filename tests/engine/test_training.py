@@ -15,8 +15,7 @@ from torch.nn import functional as F
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.engine.assemble import assemble
 from fedbench.engine.problem import classification, predictions
-from fedbench.engine.server import open_round
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches, open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import LINE, blocks, close, final, line, objects, train

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from fedbench.base import seeds
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches
 from fedbench.sampling.sampler import Uniform
 
 

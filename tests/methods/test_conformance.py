@@ -23,9 +23,8 @@ from fedbench.engine.local import RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
-from fedbench.engine.server import copies_for_parts, open_round
+from fedbench.engine.rounds import copies_for_parts, exchange, open_round, prepare
 from fedbench.engine.training import Training
-from fedbench.engine.turns import exchange, prepare
 from fedbench.models.architecture import BodyHead
 from fedbench.store import RunFolder
 from tests.few import few_digits

@@ -312,8 +312,7 @@ def alone(spec, w, t, i):
     from fedbench.engine.assemble import assemble
     from fedbench.engine.local import RoundStart
     from fedbench.engine.local_round import local_round
-    from fedbench.engine.server import open_round
-    from fedbench.engine.turns import prepare
+    from fedbench.engine.rounds import open_round, prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu", workers=1), None)
     client = prepare(problem, open_round(problem, problem.fed.start, t), i, [], [])

@@ -11,7 +11,7 @@ import torch
 
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches
 from tests.few import few_digits
 from tests.methods import reference
 from tests.methods.on_reference import Film, trajectory

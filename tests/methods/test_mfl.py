@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, RunSpec, run
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches
 from fedbench.methods.mfl import MFL
 from tests.methods import reference
 from tests.methods.on_reference import trajectory

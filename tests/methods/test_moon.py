@@ -13,7 +13,7 @@ from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import seeds
 from fedbench.core.flat import Net
 from fedbench.core.part import Sizes
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches
 from fedbench.methods.moon import MOON
 from fedbench.models.architecture import BodyHead
 from fedbench.sampling.sampler import Uniform

@@ -6,7 +6,7 @@ from timm.layers.norm import LayerNorm2d
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench.models.norms import WrittenOut
+from fedbench.probes.spectrum import WrittenOut
 
 LAYERS = [
     nn.GroupNorm(2, 6),

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
-from fedbench.engine.turns import batches
+from fedbench.engine.rounds import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead

@@ -6,7 +6,7 @@ import torch
 
 from fedbench import Machine, RunSpec, run
 from fedbench.engine.assemble import assemble
-from fedbench.engine.server import open_round
+from fedbench.engine.rounds import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from fedbench.probes.steps import aligned, drift, origin, spread, trends

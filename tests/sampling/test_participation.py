@@ -10,7 +10,7 @@ import torch
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import seeds
 from fedbench.engine.assemble import assemble, check_choices
-from fedbench.engine.server import open_round
+from fedbench.engine.rounds import open_round
 from fedbench.engine.training import Training
 from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional
 from fedbench.store import RunFolder

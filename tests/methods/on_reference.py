@@ -9,11 +9,15 @@ from torch import nn
 from fedbench import Dataset, Machine, Part, RunSpec, Work, run
 
 
-def trajectory(s, parts, **settings):
-    """The global models x_1 … x_T of fedbench on the reference's setting, as (T, C, F)."""
+def trajectory(s, parts, model=None, **settings):
+    """The global models x_1 … x_T of fedbench on the reference's setting, each shaped like x_0.
+
+    model: a network in place of the softmax regression; the setting's x_0 is then its flat weights.
+    """
     data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
-    model = nn.Linear(5, 4, bias=False, dtype=torch.float64)
-    model.weight.data = torch.as_tensor(s.w0).clone()
+    if model is None:
+        model = nn.Linear(5, 4, bias=False, dtype=torch.float64)
+        model.weight.data = torch.as_tensor(s.w0).clone()
     spec = RunSpec(
         clients=len(s.rows),
         participation=s.sampled / len(s.rows),

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedbench import RunSpec
-from fedbench.engine.build import build_parts
+from fedbench.engine.assemble import build_parts
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.scaffold import Scaffold
 from fedbench.spec.compositions import named

@@ -40,7 +40,7 @@ class FedETF(Part):
     follows: ClassVar[dict[str, str]] = dict.fromkeys(
         (
             *("fedacg", "fedadagrad", "fedadam", "fedadc", "fedadcdouble", "feddf", "feddyn"),
-            *("fedspeed", "fedvarp", "fedyogi", "slowmo", "twosided"),
+            *("fedsmoo", "fedspeed", "fedvarp", "fedyogi", "slowmo", "twosided"),
         ),
         "FedETF puts the frame into the global head, which no later part may change",
     )

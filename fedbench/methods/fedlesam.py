@@ -25,6 +25,7 @@ class FedLESAM(Part):
 
     excludes: ClassVar[dict[str, str]] = {
         "fedsam": "both take the gradient a step uphill, each along a direction of its own",
+        "fedsmoo": "both take the gradient a step uphill, each along a direction of its own",
         "fedspeed": "both take the gradient a step uphill, each along a direction of its own",
     }
 

@@ -8,7 +8,7 @@ from fedbench import RunSpec
 from fedbench.engine.assemble import build_parts
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.scaffold import Scaffold
-from fedbench.spec.compositions import named
+from fedbench.spec.compositions import compositions
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 from tests.methods.one_weight import close, train
@@ -24,7 +24,7 @@ def gamma(rho=0.01):
 
 
 def test_the_name_stands_for_these_parts():
-    assert tuple(build_parts(RunSpec(**named("FedGAMMA").run_settings()))) == gamma()
+    assert tuple(build_parts(RunSpec(**compositions()["FedGAMMA"].run_settings()))) == gamma()
 
 
 def test_two_rounds_by_hand():

@@ -8,7 +8,7 @@ import torch
 
 from fedbench.methods.fedcm import FedCM
 from fedbench.methods.fedsam import FedSAM
-from fedbench.spec.compositions import named
+from fedbench.spec.compositions import compositions
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 from tests.methods.one_weight import close, final, train
@@ -22,7 +22,7 @@ def mofedsam(rho, beta, gamma_s=1.0):
 
 
 def test_it_has_its_name_and_its_papers_beta():
-    assert [part.name for part in named("MoFedSAM").parts] == ["fedsam", "fedcm"]
+    assert [part.name for part in compositions()["MoFedSAM"].parts] == ["fedsam", "fedcm"]
     assert FedCM().alpha == 0.1
 
 

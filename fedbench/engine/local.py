@@ -1,9 +1,11 @@
 """What local training needs, what it starts from, and what it returns; threads that share it."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 
 import torch
@@ -22,19 +24,28 @@ B = TypeVar("B")
 _OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 
 
+@cache
+def _pool(count: int) -> ThreadPoolExecutor:
+    # One for all runs of a process. MKL takes a lock when a thread ends, and a worker process that
+    # is forked just then waits for it for ever.
+    return ThreadPoolExecutor(count)
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 class Threads:
     """`count` threads, each of which takes the next item as soon as it is done with one."""
 
     def __init__(self, count: int = 1) -> None:
         self.count = count
-        self._pool = ThreadPoolExecutor(count)
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """The function of each item, in the items' order; raises what a thread raised."""
         with one_thread_per_operation():
             if self.count == 1:
                 return [function(item) for item in items]
-            return list(self._pool.map(function, items))
+            return list(_pool(self.count).map(function, items))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Clients trained in parallel threads: the same bits for any number, and one where they must be."""
 
 import threading
+from multiprocessing import get_context
 
 import pytest
 import torch
@@ -44,6 +45,26 @@ def test_threads_share_the_work_and_keep_its_order():
     seen, barrier = set(), threading.Barrier(3)
     assert Threads(3).map(slow, [3, 1, 2]) == [9, 1, 4]
     assert len(seen) == 3
+
+
+def test_no_thread_ends_with_its_run():
+    # where one ends while another process is forked, MKL leaves that process waiting for ever
+    trained(2, **CASES["fedavg"])
+    before = set(threading.enumerate())
+    trained(2, **CASES["fedavg"])
+    assert set(threading.enumerate()) == before
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    barrier = threading.Barrier(2)
+    Threads(2).map(lambda _: barrier.wait(timeout=30), [1, 2])  # both threads are there
+    context = get_context("fork")
+    answers = context.SimpleQueue()
+    process = context.Process(target=lambda: answers.put(Threads(2).map(str, [1, 2])), daemon=True)
+    process.start()
+    process.join(timeout=60)
+    assert process.exitcode == 0
+    assert answers.get() == ["1", "2"]
 
 
 @pytest.mark.parametrize(

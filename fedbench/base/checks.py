@@ -195,7 +195,13 @@ def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[st
 
 def names_of(rule: Callable[..., Any]) -> frozenset[str]:
     """The parameters of a function or method, or of what an object does when it is called."""
-    return frozenset(inspect.signature(rule).parameters)
+    plain = rule if inspect.isroutine(rule) else type(rule).__call__
+    return _names_of(getattr(plain, "__func__", plain))
+
+
+@cache  # it is asked for in every round
+def _names_of(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 class Checked:

@@ -122,4 +122,4 @@ def _frame(fed: Federation) -> Tensor:
 def _framed(w: Tensor, fed: Federation) -> Tensor:
     """These weights with the frame as their head, and no bias."""
     head, v = fed.net.head_mask().to(w.device), _frame(fed).flatten()
-    return w.masked_scatter(head, F.pad(v, (0, int(head.sum()) - len(v))))
+    return w.masked_scatter(head, F.pad(v, (0, fed.classes)))  # more than a head without a bias has

@@ -128,10 +128,14 @@ def test_a_winner_that_was_edited_or_deleted_is_chosen_anew(
     assert Collected(pd.DataFrame(), results.runs).winner(search, plan.runs[run_id]) == said
 
 
-def test_with_an_edited_trial_nothing_is_known_of_the_choice(tmp_path: Path) -> None:
+def test_with_an_edited_trial_the_file_alone_says_what_was_chosen(tmp_path: Path) -> None:
     plan = project(tmp_path, SEARCHING)
     results = Results(tmp_path / "results")
     run_id, search = next(iter(plan.searches.items()))
     trial = results.run(plan.trials[search][0]).path / "rounds.parquet"
+    before = json.loads(results.winner(search).read_text(encoding="utf-8"))
     pd.read_parquet(trial).assign(val_accuracy=0.9).to_parquet(trial, index=False)
-    assert Collected(pd.DataFrame(), results.runs).winner(search, plan.runs[run_id]) == {}
+    run = plan.runs[run_id]
+    assert Collected(pd.DataFrame(), results.runs).winner(search, run) == before
+    results.winner(search).unlink()
+    assert Collected(pd.DataFrame(), results.runs).winner(search, run) == {}

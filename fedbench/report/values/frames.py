@@ -141,19 +141,19 @@ class Collected:
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
     def winner(self, search: str, run: RunSpec) -> Winner:
-        """What the search of a run chose; empty if it has not yet, or a trial failed or is damaged.
+        """What the search of a run chose; empty if it has not yet.
 
         It is chosen anew from the trials: the file may have been edited since, or deleted. Where
-        not all trials are there, the file is all that is known.
+        a trial is not there, or damaged, the file is all that is known.
         """
         if search not in self._winners:
             results, trials = Results(self.runs.parent), trial_runs(run)
             found: Winner = {}
             with suppress(FedbenchError):
+                found = read_json(results.winner(search))
+            with suppress(FedbenchError):
                 if trials and all(results.run(trial.id).has_record() for trial in trials):
                     found = select(run, trials, results.root)
-                else:
-                    found = read_json(results.winner(search))
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self._winners[search] = found if whole else {}
         return self._winners[search]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedbench.sampling.sampler import Sampler
     from fedbench.spec import Choice, RunSpec
     from fedbench.store.published import published
-    from fedbench.work.work import Shares, Work
+    from fedbench.work.local_work import Shares, Work
 
 __version__ = "1.0.0"
 
@@ -44,7 +44,7 @@ _HOMES = {
     **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
     **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
-    **dict.fromkeys(("Shares", "Work"), "fedbench.work.work"),
+    **dict.fromkeys(("Shares", "Work"), "fedbench.work.local_work"),
     **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.comparison"),
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",

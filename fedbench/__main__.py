@@ -6,11 +6,11 @@ from fedbench.cli import (  # noqa: F401  # each module adds its commands to the
     claims,
     compare,
     partition,
-    rules,
     run,
     scale,
     show,
     workflow,
+    workflow_steps,
 )
 from fedbench.cli.app import app
 

@@ -39,7 +39,7 @@ def partition(
     between a client and all data, and between two clients, and the Jensen–Shannon divergence of all
     clients. A client has 2^H effective classes, where H is the entropy of its labels in bits.
     """
-    from fedbench.cli.preview import previews
+    from fedbench.cli.partition_summary import previews
     from fedbench.spec import RunSpec
 
     base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}

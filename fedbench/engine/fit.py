@@ -13,7 +13,7 @@ from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
 from fedbench.data.dataset import Dataset, Inputs
-from fedbench.data.shares import Rows
+from fedbench.data.splits import Rows
 from fedbench.engine.local import Loss
 from fedbench.models.architecture import Architecture
 from fedbench.spec import RunSpec

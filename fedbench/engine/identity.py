@@ -22,11 +22,11 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.part import Part
 from fedbench.data.dataset import Dataset
-from fedbench.data.shares import Rows
+from fedbench.data.splits import Rows
 from fedbench.engine.local import Loss
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import SLUG, Choice, RunSpec
-from fedbench.work.work import Work
+from fedbench.work.local_work import Work
 
 
 class Objects(TypedDict, total=False):

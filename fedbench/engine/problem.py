@@ -18,12 +18,12 @@ from fedbench.core.part import Sizes
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.data.dataset import Dataset
-from fedbench.data.shares import Unused
+from fedbench.data.splits import Unused
 from fedbench.engine.identity import Identity
 from fedbench.engine.local import LocalTask
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
-from fedbench.work.work import Work
+from fedbench.work.local_work import Work
 
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 

@@ -22,7 +22,7 @@ from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part
 from fedbench.data.partition import Indices
-from fedbench.data.shares import mirror
+from fedbench.data.splits import mirror
 from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
@@ -33,7 +33,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
-from fedbench.work.work import Constant
+from fedbench.work.local_work import Constant
 
 
 @dataclass(frozen=True)

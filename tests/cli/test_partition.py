@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedbench import Dataset, RunSpec
-from fedbench.cli.preview import Preview, preview, previews
+from fedbench.cli.partition_summary import Preview, preview, previews
 from fedbench.engine.assemble import assemble
 
 

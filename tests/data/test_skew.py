@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.data.partitions.dirichlet import DP, DY
-from fedbench.data.shares import mirror
-from fedbench.data.skew import (
+from fedbench.data.skew_metrics import (
     effective_classes,
     label_counts,
     label_divergence,
@@ -15,6 +14,7 @@ from fedbench.data.skew import (
     pairwise_skew,
     size_spread,
 )
+from fedbench.data.splits import mirror
 from tests.data.partition_cases import FAST, balanced, labels_of, seeds, split
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.data.partition import Partition
-from fedbench.data.shares import draw_partition
+from fedbench.data.splits import draw_partition
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL

@@ -9,7 +9,7 @@ import torch
 from fedbench import Dataset
 from fedbench.core.flat import Model
 from fedbench.core.round import Batch
-from fedbench.data.shares import hold_out
+from fedbench.data.splits import hold_out
 from fedbench.engine.problem import cross_entropy
 from tests.methods import reference
 from tests.methods.on_reference import trajectory

@@ -112,6 +112,13 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
     assert '<p class="short">B+ leads.</p>' in told.partition("<details")[2]
 
 
+def test_a_study_without_claims_says_on_the_front_page_what_was_found(tmp_path: Path) -> None:
+    study = PAPER.replace("settings:", "prints: false\nsettings:", 1).split("claims:")[0]
+    folder = written(tmp_path, "full", study + "in_short: B+ leads.\n")
+    index = (folder / "index.html").read_text(encoding="utf-8")
+    assert "B+ leads." in index[index.index('id="short"') : index.index('id="papers"')]
+
+
 def test_findings_of_published_runs_say_so_on_pages_of_other_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,9 +44,8 @@ def train(
 ) -> list[str]:
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
-    A run that fails leaves error.txt in its folder and does not stop the others; a signal stops all
-    of them. `say` is called with one line per run; `follow` sees the rounds of each. Raises
-    `FedbenchError` before any run if this machine does not have the device.
+    A run that fails leaves error.txt in its folder and stops no other; a signal stops all. `say` is
+    called with a line per run; `follow` sees its rounds. Raises `FedbenchError` without the device.
     """
     machine.torch_device()  # one that is not here is no fault of the runs
     work, failed = partial(run, machine=machine, data_dir=data_dir), []

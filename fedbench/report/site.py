@@ -42,8 +42,21 @@ def build(
     """
     folder = out / plan.scale
     builder = Builder(plan, results, folder, papers, copies)
-    paths = builder.results
     made = make_all(builder, workers)
+    texts = _texts(builder, made, papers.parent)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    _delete_others(folder, texts)
+    failed = {f"{t.paper}/{t.key}": each.failure for t, each in made.items() if each.failure}
+    if failed:
+        named = "; ".join(f"{at}: {why}" for at, why in failed.items())
+        raise FedbenchError(f"not shown are {named}; all else is in {folder}")
+    return [*(folder / name for name in texts), *(x for each in made.values() for x in each.files)]
+
+
+def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str, str]:
+    """The pages and the data of runs, by their place in the folder of the report."""
+    plan, paths, folder = builder.plan, builder.results, builder.folder
     found: dict[str, Record] = {}
     for run in plan.runs:
         with suppress(FedbenchError):  # a damaged record, which `collect` refuses
@@ -51,7 +64,7 @@ def build(
     # pages are published: they do not say in which folder of this machine the data lay
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
-    speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, results, papers.parent)
+    speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, paths.root, workflow)
     pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
@@ -63,15 +76,7 @@ def build(
     runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
     texts["run.html"] = filled("run", plan=plan, runs=runs)
     collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}
-    texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    _delete_others(folder, texts)
-    failed = {f"{t.paper}/{t.key}": each.failure for t, each in made.items() if each.failure}
-    if failed:
-        named = "; ".join(f"{at}: {why}" for at, why in failed.items())
-        raise FedbenchError(f"not shown are {named}; all else is in {folder}")
-    return [*(folder / name for name in texts), *(x for each in made.values() for x in each.files)]
+    return texts | {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
 
 
 def _delete_others(folder: Path, texts: Collection[str]) -> None:

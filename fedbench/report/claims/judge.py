@@ -91,8 +91,7 @@ def _evidence(
     runs, ended = dict.fromkeys(each.run_id for each in cells), measured.collected.states
     limit, estimate = comparison.limit, comparison.measured(measured)
     rates, effect = limit.rates(share), estimate.effect
-    of_one_run = comparison.is_of_one_run(measured)
-    void = Void.SAME_RUNS if of_one_run else measured.near_chance(points)
+    void = Void.SAME_RUNS if comparison.is_of_one_run(measured) else measured.near_chance(points)
     orders = limit.low == 0 and not comparison.constant  # says no more than which side is better
     has_sign = orders and math.isfinite(effect) and effect != 0
     return Evidence(

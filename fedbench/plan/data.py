@@ -144,6 +144,7 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     trained = record.get("data", {}).get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
-            f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
-            f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
+            f"{file}: data set '{run.dataset}' has been replaced, as its checksum is now "
+            f"{str(loaded)[:12]} and was {trained[:12]} for run {run.id}; delete it when the former "
+            f"data are back, or {_AGAIN}"
         )

@@ -69,7 +69,7 @@ def compare(one: Side, other: Side) -> Compared:
 
 
 def _p(one: Values, other: Values) -> float:
-    """NaN where a side has one run, or a value is not finite."""
+    """The p-value of Welch's t-test; NaN where a side has one run, or a value is not finite."""
     first, second = ([value for value in values if value is not None] for values in (one, other))
     if min(len(first), len(second)) < 2 or not np.isfinite([*first, *second]).all():
         return np.nan

@@ -127,7 +127,7 @@ def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) ->
 
 
 def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds) -> Hours:
-    """Of some papers' runs, shared ones once, and of the trials of their searches."""
+    """The hours of some papers' runs, shared ones once, and of the trials of their searches."""
     ids = plan.needed(cell for cell in plan.cells if cell.paper in keys)
     spent = [sum(records[run].get("seconds", {}).values()) for run in ids if run in records]
     left = {run: plan.runs[run] for run in ids if run not in records}

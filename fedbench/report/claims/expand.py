@@ -63,7 +63,7 @@ class Node:
 
 
 def _denied(node: Node) -> Node:
-    """That this one does not hold: at least n − k + 1 of its n parts fail."""
+    """The statement that this one does not hold: at least n − k + 1 of its n parts fail."""
     parts = tuple(
         _denied(x)
         if isinstance(x, Node)

@@ -112,7 +112,7 @@ def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
             "dataset": registry.find("dataset", run.dataset.name).attribute,
             "model": registry.find("model", run.model.name).attribute,
             "clients": run.clients,
-            "cohort": {"size": size, "about": about},  # it is where each client is drawn by itself
+            "cohort": {"size": size, "about": about},  # where each is drawn alone
             "local": {"unit": unit, "number": number, "most": run.work.name != "constant"},
             "batch": run.batch or 0,  # 0: all data of a client
             "rounds": run.rounds,

@@ -57,7 +57,7 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
-    """Its words, and a number where two would have the same."""
+    """A file name for each method: its words, and a number where two would have the same."""
     files: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower().translate(_SIGNS)).strip("-") or "method"

@@ -183,7 +183,7 @@ def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
 
 
 def with_same_seeds(cells: Iterable[TableCell]) -> list[TableCell]:
-    """The cells with the seeds that more than half of a contest's methods have, if it has all."""
+    """The cells with the seeds of more than half of a contest's methods; none that lacks one."""
     trimmed = []
     for rivals in grouped(cells, lambda cell: cell.contest).values():
         seeds = [{run.seed for run in cell.runs} for cell in rivals]

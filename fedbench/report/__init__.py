@@ -1,7 +1,4 @@
-"""Pages, tables, figures and claims from collected runs: `build` writes them all.
-
-Only some tables of facts import torch.
-"""
+"""Pages, tables, figures and claims from collected runs: `build` writes them all."""
 
 from fedbench.report.site import build
 

@@ -1,15 +1,12 @@
-"""Builds the parts of a report: a table, a figure, a paper's claims.
-
-They may be shared among processes; any number of them gives the same bytes.
-"""
+"""Builds the parts of a report: a table, a figure, a paper's claims."""
 
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -42,8 +39,7 @@ from fedbench.store import Results
 Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One part of a report: its paper, its kind (claims, figure, table or fact) and its key."""
 
     paper: str
@@ -51,21 +47,16 @@ class Task:
     key: str
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """What came of a task: the item for the page and the files written, or why it failed."""
 
-    item: Item | None = field(repr=False)
+    item: Item | None
     files: tuple[Path, ...]
     failure: str = ""
 
 
 class Builder:
-    """Makes parts from what one folder of results holds, and writes their files to another.
-
-    With `copies` figures are written as SVG, PNG and PDF, and tables as LaTeX and Markdown, beside
-    the pages and CSV files.
-    """
+    """Makes parts from what one folder of results holds, and writes their files to another."""
 
     def __init__(self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool) -> None:
         self.plan, self.folder, self.copies, self.results = plan, folder, copies, Results(results)
@@ -77,7 +68,7 @@ class Builder:
         self._files: list[Path] = []  # of the part that is made
 
     def make(self, task: Task) -> Made:
-        """Make one part; whatever goes wrong, the others can be made."""
+        """Make one part."""
         self._files = []
         try:
             item = getattr(self, f"_{task.kind}")(task.paper, task.key)
@@ -103,8 +94,7 @@ class Builder:
         groups = layout.groups if table.ranks == "seeds" else ()
         diagrams = [self._ranks(at, "", groups[0].title if len(groups) == 1 else "", cells)]
         for number, group in enumerate(groups if len(groups) > 1 else (), start=1):
-            of_group = [cell for row in group.rows for cell in row.cells.values()]
-            diagrams.append(self._ranks(at, f"_{number}", group.title, of_group))
+            diagrams.append(self._ranks(at, f"_{number}", group.title, group.cells))
         alike = items.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
         return items.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
 
@@ -151,7 +141,6 @@ class Builder:
         return items.RanksOnPage(key, title, placed, svg, written.missing_letters)
 
     def _draw(self, figure: Callable[[], Figure], paper: str, key: str) -> tuple[save.Written, str]:
-        """A figure, written to files if there are copies, and its SVG for the page."""
         with TemporaryDirectory() as apart:
             folder = self.folder / "figures" / paper if self.copies else Path(apart)
             endings = DRAWN if self.copies else ("svg",)
@@ -174,10 +163,7 @@ _builder: Builder  # of a process of the pool
 
 
 def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
-    """Make all parts of a report, in this process or in so many others; slow ones come first.
-
-    Raises `FedbenchError` if the system ends one of them.
-    """
+    """Make all parts of a report, in this process or in so many others; slow ones come first."""
     papers = builder.plan.papers
     todo = [Task(name, "claims", "claims") for name in papers]
     for kind in ("figure", "table", "fact"):
@@ -194,10 +180,8 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
             made = {task: builder.make(task) for task in mine}
             made |= {task: promise.result() for task, promise in promised.items()}
     except BrokenProcessPool:
-        raise FedbenchError(
-            f"one of {workers} processes that write the report was ended by the system, perhaps "
-            "for want of memory; start it again with fewer workers"
-        ) from None
+        why = "was ended by the system, perhaps for want of memory; start it with fewer workers"
+        raise FedbenchError(f"one of {workers} processes that write the report {why}") from None
     return {task: made[task] for task in todo}
 
 

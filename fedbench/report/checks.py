@@ -18,12 +18,7 @@ from fedbench.spec import RunSpec
 
 
 def check_report(plan: Plan, papers: Path) -> None:
-    """Raise `FedbenchError` on what no report could show.
-
-    That is a bad option of a figure, a table of facts that cannot be made, a claim that compares
-    nothing, and a round after the last. `papers` is the folder of the papers' files and printed
-    numbers. Imports torch for some facts.
-    """
+    """Raise `FedbenchError` on what no report could show; some tables of facts import torch."""
     for name, paper in plan.papers.items():
         file, whole = find_file(papers, f"{name}.yaml"), plan.asked[name]
         printed = printed_numbers(papers, name, whole)
@@ -43,7 +38,6 @@ def check_report(plan: Plan, papers: Path) -> None:
 
 
 def _require_rounds(paper: Paper, item: Table | Figure) -> None:
-    """Raise `FedbenchError` if a metric is of a later round than any run has, as it is written."""
     grid = paper.grids[item.grid]
     shown = [coords for coords in points(grid) if matches(coords, item.where)]
     usual = RunSpec.model_fields["rounds"].default
@@ -51,7 +45,5 @@ def _require_rounds(paper: Paper, item: Table | Figure) -> None:
     for metric in item.metrics:
         wanted = reading(metric).at
         if isinstance(wanted, int) and wanted > longest > 0:
-            raise FedbenchError(
-                f"metrics: '{metric}' is of round {wanted}, but no run of the grid "
-                f"'{item.grid}' has more than {longest} rounds"
-            )
+            said = f"'{metric}' is of round {wanted}, but no run of the grid '{item.grid}'"
+            raise FedbenchError(f"metrics: {said} has more than {longest} rounds")

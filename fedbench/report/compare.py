@@ -1,8 +1,7 @@
 """Compares the tables of two folders of results cell by cell: two scales, or two machines."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,8 +19,7 @@ PLACE = ["table", "dataset", "setting", "method", "metric"]  # the table as 'pap
 Values = tuple[float | None, ...]  # of the runs behind a cell
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """One folder of results: the plan of its scale, and the folder with `runs/`."""
 
     plan: Plan
@@ -42,27 +40,18 @@ class Side:
         return pd.DataFrame(rows, columns=[*PLACE, "mean", "std", "values"])
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The cells that both sides measured, and how many only one of them did.
+class Compared(NamedTuple):
+    """The cells that both sides measured, and how many only one of them did."""
 
-    cells: `PLACE`; mean, std and values of each side, `mean_one` and so on; `difference`: the
-    second mean minus the first, in the unit of the table; `p`: the probability of so large a
-    difference between equal means, by Welch's t-test on the seeds, NaN with a single seed; `apart`:
-    whether it is beyond what the seeds explain; `same`: whether both have the same numbers.
-    """
-
+    # `PLACE`; mean, std and values of each side, `mean_one` and so on; the `difference` of means,
+    # its `p` by Welch's t-test, whether they are `apart`, and whether all numbers are the `same`
     cells: pd.DataFrame
     only_one: int
     only_other: int
 
 
 def compare(one: Side, other: Side) -> Compared:
-    """Join the cells of two folders and test each for a difference.
-
-    Of the cells that are called apart at most 5 % are expected to be false alarms (Benjamini and
-    Hochberg's procedure).
-    """
+    """Join the cells of two folders and test each for a difference (Benjamini and Hochberg)."""
     first, second = one.cells(), other.cells()
     cells = first.merge(second, on=PLACE, suffixes=("_one", "_other"))
     pairs = [*zip(cells["values_one"], cells["values_other"], strict=True)]

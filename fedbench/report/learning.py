@@ -1,11 +1,7 @@
-"""Whether a scale's runs learn enough for their tables to mean something.
+"""Whether a scale's runs learn enough: a table of runs near chance ranks noise."""
 
-The scales that replace data and models are judged by this: a table of runs near chance ranks noise.
-"""
-
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,12 +21,8 @@ _MILD_CLASSES = 3  # the least classes per client, at which FedAvg should learn
 _SCORING = ("meanofall", "meanofselected")  # parts that change which model is scored, not training
 
 
-@dataclass(frozen=True)
-class TableLearning:
-    """A table's accuracies; `best`, `guess` and `wanted` are means over the runs it is judged by.
-
-    `methods` and `seeds` are standard deviations in percentage points, pooled over settings.
-    """
+class TableLearning(NamedTuple):
+    """A table's accuracies, as means over the runs it is judged by, and deviations in points."""
 
     name: str
     judged_by: str  # 'FedAvg' where the table has it in mild settings, else what stands for it
@@ -51,8 +43,7 @@ class TableLearning:
         return self.methods is not None and self.seeds is not None and self.methods > self.seeds
 
 
-@dataclass(frozen=True)
-class Learning:
+class Learning(NamedTuple):
     """The tables of accuracies, how many runs were collected, and which end near chance."""
 
     tables: list[TableLearning]
@@ -98,29 +89,21 @@ def judge(plan: Plan, results: Path) -> Learning:
 
 
 def _scored(run: RunSpec, guess: Guess, best: float) -> dict[str, Any]:
-    """What a run is judged by; its setting and method are the same for all seeds."""
     # FedAvg: all parts but those that say which model is scored are missing, or change nothing
     parts = [part.brief("method") for part in run.parts if part.name not in _SCORING]
+    params = registry.find("partition", run.partition.name).fields | run.partition.params
+    skew, classes = params.get("alpha", params.get("delta")), params.get("s", _MILD_CLASSES)
     plain = Choice(name="twosided", params={"kappa": 1}).brief("method")
     return {
         "best": best,
         "guess": guess.accuracy,
         "limit": guess.limit,
         "learned": guess.learned,
-        "mild": _is_mild(run.partition),
+        "mild": bool(classes >= _MILD_CLASSES if skew is None else skew >= _MILD),
         "fedavg": parts in ([], [plain]),
         "setting": f"{run.dataset} {run.model} {run.partition} {run.clients} {run.participation}",
         "method": run.changed(seed=0, data_seed=None).id,
     }
-
-
-def _is_mild(partition: Choice) -> bool:
-    """Whether clients' labels differ little: α or δ of at least 0.3, three classes, or IID."""
-    params = registry.find("partition", partition.name).fields | partition.params
-    skew = params.get("alpha", params.get("delta"))
-    if skew is not None:
-        return bool(skew >= _MILD)
-    return bool(params["s"] >= _MILD_CLASSES) if "s" in params else True
 
 
 def _judged(name: str, shown: pd.DataFrame) -> TableLearning:

@@ -18,27 +18,24 @@ from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.sides import words
-from fedbench.report.pages.items import searches
 from fedbench.report.pages.method import method_pages
-from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
-from fedbench.report.pages.runs import Record, making, shards, side_by_side
+from fedbench.report.pages.paper import Hours, PaperPage, RunCount
+from fedbench.report.pages.runs import Record, making, searches, shards, side_by_side
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
+_PAGES = {"*.html": _TITLE, "methods/*.html": _TITLE, "runs/?.js": b"showRuns("}
 
 
 def build(
     plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1, copies: bool = True
 ) -> list[Path]:
-    """Write `out/<scale>/`: pages, the numbers of tables, figures and claims as CSV, data of runs.
+    """Write `out/<scale>/`, and return the files written; the same results give the same bytes.
 
-    `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`, `papers` the printed numbers. Runs
-    that are not in the parquet files are shown as missing. `workers` processes share the work.
     With `copies` figures are also files of their own (SVG, PNG and PDF), and so are tables (LaTeX
-    and Markdown). Pages that an earlier call wrote of other papers go.
-    Returns the files written; the same results give the same bytes. A table or figure that cannot
-    be made is left out: once all else is written, `FedbenchError` names it and says why.
+    and Markdown). A table or figure that cannot be made is left out: once all else is written,
+    `FedbenchError` names it and says why.
     """
     folder = out / plan.scale
     builder = Builder(plan, results, folder, papers, copies)
@@ -46,7 +43,11 @@ def build(
     texts = _texts(builder, made, papers.parent)
     for name, text in texts.items():
         write_text(folder / name, text)
-    _delete_others(folder, texts)
+    # pages of an earlier report on other papers go: their links would lead to what is here
+    for pattern, mark in _PAGES.items():
+        for file in folder.glob(pattern):
+            if str(file.relative_to(folder)) not in texts and mark in file.read_bytes()[:_HEAD]:
+                file.unlink()
     failed = {f"{t.paper}/{t.key}": each.failure for t, each in made.items() if each.failure}
     if failed:
         named = "; ".join(f"{at}: {why}" for at, why in failed.items())
@@ -55,7 +56,7 @@ def build(
 
 
 def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str, str]:
-    """The pages and the data of runs, by their place in the folder of the report."""
+    """Pages and data of runs, by their place in the folder of the report."""
     plan, paths, folder = builder.plan, builder.results, builder.folder
     found: dict[str, Record] = {}
     for run in plan.runs:
@@ -64,7 +65,11 @@ def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str
     # pages are published: they do not say in which folder of this machine the data lay
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
-    speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, paths.root, workflow)
+    speeds = Speeds()
+    if len(records) < len(plan.runs):
+        with suppress(FedbenchError):  # as the finished runs trained; without them, as declared
+            speeds = Speeds(load_scale(workflow, plan.scale).speeds)
+            speeds = measured_speeds(paths.root, speeds.core)
     pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
@@ -77,18 +82,6 @@ def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str
     texts["run.html"] = filled("run", plan=plan, runs=runs)
     collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}
     return texts | {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
-
-
-def _delete_others(folder: Path, texts: Collection[str]) -> None:
-    """Delete pages of an earlier report on other papers: their links would lead to what is here.
-
-    Tables, figures and claims stand alone, and stay.
-    """
-    places = {"*.html": _TITLE, "methods/*.html": _TITLE, "runs/?.js": b"showRuns("}
-    for pattern, mark in places.items():
-        for file in folder.glob(pattern):
-            if str(file.relative_to(folder)) not in texts and mark in file.read_bytes()[:_HEAD]:
-                file.unlink()
 
 
 def _page(
@@ -124,13 +117,13 @@ def _page(
 def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:
     states = frames.states(frame)
     missing = {run: store.state(paths.run(run)).why for run in cells if run not in states}
-    named = frame["substitutes"].unique() if "substitutes" in frame else ()
     diverged = {
-        run: Diverged(words(cell.coords), cell.seed, states[run].round)
+        run: {"setting": words(cell.coords), "seed": cell.seed, "round": states[run].round}
         for run, cell in cells.items()
         if run in states and states[run].status is store.Status.diverged
     }
-    return RunCount(len(cells), missing, diverged, tuple(sorted(text for text in named if text)))
+    noted = sorted({*frames.data_notes(frame).values()})
+    return RunCount(len(cells), missing, diverged, tuple(noted))
 
 
 def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds) -> Hours:
@@ -140,12 +133,3 @@ def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds
     left = {run: plan.runs[run] for run in ids if run not in records}
     expected = [cost.core_seconds for cost in costs(left, speeds, assumed_samples).values()]
     return Hours(sum(spent) / 3600, sum(expected) / 3600)
-
-
-def _speeds(plan: Plan, results: Path, workflow: Path) -> Speeds:
-    """How fast the finished runs trained; without them, or if one is damaged, as declared."""
-    declared = Speeds()
-    with suppress(FedbenchError):
-        declared = Speeds(load_scale(workflow, plan.scale).speeds)
-        return measured_speeds(results, declared.core)
-    return declared

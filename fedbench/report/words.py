@@ -17,6 +17,7 @@ from fedbench.paper.notation import level_text
 from fedbench.paper.scale import quoted
 from fedbench.report.claims.finding import LABELS, Evidence, Label
 from fedbench.report.claims.tests import FEWEST
+from fedbench.report.tables.ranks import MANY
 from fedbench.report.values.numbers import amount, fixed, signed
 
 FOLDER = Path(__file__).with_name("templates")
@@ -29,7 +30,6 @@ def say(name: str, *shown: Any) -> str:
 
 
 def _ordinal(number: int) -> str:
-    """'1st', '2nd', '3rd', '11th', '30th'."""
     few = number % 100 not in (11, 12, 13)
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if few else "th"
     return f"{number}{ending}"
@@ -38,10 +38,7 @@ def _ordinal(number: int) -> str:
 def _spans(
     rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
 ) -> list[dict[str, Any]]:
-    """The span of a size of some comparisons by unit; with `apart` by metric if units differ.
-
-    A unit without a name is that of its metric. Sizes that are None or not a number are left out.
-    """
+    """The span of a size by unit, that without a name by metric; with `apart` if units differ."""
     sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
     by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
     groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
@@ -54,8 +51,7 @@ def _spans(
 
 
 def _confidence(error_rate: float) -> str:
-    """The level in percent: '97.5'; four decimals above 99.9 %."""
-    digits = 2 if error_rate >= 0.001 else 4
+    digits = 2 if error_rate >= 0.001 else 4  # above 99.9 %
     return f"{100 * (1 - error_rate):.{digits}f}".rstrip("0").rstrip(".")
 
 
@@ -85,15 +81,13 @@ def environment(*folders: Path, autoescape: bool) -> jinja2.Environment:
     )
     made.filters |= FILTERS
     made.tests |= {"nan": math.isnan, "contains": operator.contains}
+    made.tests["score"] = lambda name: Metric(name).is_score
     return made
 
 
 @cache
 def _macros(file: str) -> Any:
-    """The macros of a file; what they say is escaped where a page shows it."""
-    made = environment(FOLDER, autoescape=False)
-    made.tests["score"] = lambda name: Metric(name).is_score
+    made = environment(FOLDER, autoescape=False)  # a page escapes what they say
     made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
-    made.globals["labels"] = [*Label]
-    made.globals["fewest"] = FEWEST
+    made.globals |= {"labels": [*Label], "fewest": FEWEST, "many": MANY}
     return made.get_template(f"{file}.words.j2").module

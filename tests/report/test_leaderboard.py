@@ -11,8 +11,7 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.claims.page import FILTERS
-from fedbench.report.pages.items import EXPLAINED, TableOnPage, conditions
-from fedbench.report.pages.leaderboard import Leader, board
+from fedbench.report.pages.items import EXPLAINED, Leader, TableOnPage, board, conditions
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.words import FILTERS as WORDS

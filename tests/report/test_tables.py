@@ -391,7 +391,7 @@ def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan
         {(i, *x): name for i in range(5) for x, name in b.columns.items()} for b in narrow.blocks
     ]
     blocks = zip(narrow.blocks, many, strict=True)
-    wide = replace(narrow, blocks=tuple(replace(b, columns=names) for b, names in blocks))
+    wide = replace(narrow, blocks=tuple(b._replace(columns=names) for b, names in blocks))
     assert [block.kind for block in wide.in_page] == ["measured", "controls"]
 
 
@@ -438,7 +438,7 @@ def test_latex_has_groups_of_columns_the_best_in_bold_and_the_spread() -> None:
 
 
 def test_a_table_without_rows_has_its_columns() -> None:
-    empty = replace(TEXTS, rows=[])
+    empty = TEXTS._replace(rows=[])
     assert r"A\_1 & B \\" in to_latex(empty, "p-t")
     assert r"Here: A\_1" in to_markdown(empty)
 

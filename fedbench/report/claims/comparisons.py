@@ -11,7 +11,7 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.paper.metrics import Metric
-from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, Repeats
+from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PrintedNumbers, Repeats
 from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import Estimate, Limit, of_mean, of_spread
 
@@ -32,7 +32,7 @@ class Term:
     points: tuple[Coords, ...]
 
     def values(self, numbers: Numbers) -> Repeats:
-        """The value per repeat, unweighted; not a number where one of several is not finite."""
+        """Per repeat, unweighted; not a number where one of several is not finite."""
         rivals = side_by_side([numbers.values(point) for point in self.points])
         best = min if Metric(str(self.points[0]["metric"])).lower_is_better else max
         return {
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def points(self) -> tuple[Coords, ...]:
-        """The points of the grid on all sides."""
+        """Those on all sides."""
         return tuple(point for term in self.terms for point in term.points)
 
     def is_of_one_run(self, numbers: MeasuredNumbers) -> bool:
@@ -90,7 +90,7 @@ class Comparison:
         """The effect as estimated from the measured pairs."""
         return of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
 
-    def printed(self, numbers: Numbers) -> float | None:
+    def printed(self, numbers: PrintedNumbers) -> float | None:
         """The effect on printed numbers; None where one is not printed."""
         return next(iter(self.effects(numbers).values()), None)
 
@@ -99,20 +99,13 @@ class Comparison:
 class Speed(Comparison):
     """How many rounds earlier the first of two points reaches `target` than the second.
 
-    Without a target each run has the other's best value as its target. The winner is ahead if it
-    reaches the loser's best before the loser does, and behind if the loser does so with its best;
-    where neither does, as where a run is at its best in its first round, the lead is 0. The loser's
-    best alone would not be a fair target: of two methods that are alike it lies above all that the
-    other reaches in every second pair.
-
-    A target of a score is in percent. Where less is better, it is reached from above.
-
-    A run that never reaches it, diverged or not, counts as one round more than was planned. Where
-    models are scored in every e-th round, each of n leads is known to within e rounds at either
-    end, so that their mean has a standard error of e/√(6n) at least, however alike the leads are.
+    Without a target the winner is ahead if it reaches the loser's best before the loser does, and
+    behind if the loser does so with its best: of two methods alike, one's best lies above all that
+    the other reaches in every second pair. Where models are scored in every e-th round, each of n
+    leads is known to within e rounds at either end: the mean's standard error is e/√(6n) at least.
     """
 
-    target: float | None = None
+    target: float | None = None  # of a score in percent
 
     @override
     def effects(self, numbers: Numbers) -> Repeats:
@@ -158,6 +151,6 @@ class Steadiness(Comparison):
         return of_spread(pairs[:, 0], pairs[:, 1])
 
     @override
-    def printed(self, numbers: Numbers) -> float | None:
+    def printed(self, numbers: PrintedNumbers) -> float | None:
         winner, loser = map(numbers.spread, self.points)
         return None if winner is None or not loser else 100 * (1 - winner / loser)

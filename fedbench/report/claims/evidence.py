@@ -1,9 +1,11 @@
 """The numbers that a claim compares at points of a grid, printed and measured, in percent."""
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
+from itertools import product
 
 import pandas as pd
+from typing_extensions import override
 
 from fedbench.base.grouping import grouped
 from fedbench.paper import moments
@@ -29,26 +31,18 @@ class Numbers:
         """One value per repeat; a repeat without a value is left out."""
         return {}
 
-    def spread(self, point: Coords) -> float | None:
-        """A standard deviation that is given without single values; None elsewhere."""
-        return None
-
     def history(self, point: Coords) -> dict[str, pd.Series]:
         """Per repeat, the metric by evaluated round, up to the last planned round."""
         return {}
 
 
 class MeasuredNumbers(Numbers):
-    """What was measured on the grid of a claim or of its table, whose axes in `over` are repeats.
-
-    A table that is not `kept` has none: the scale leaves it out, such as one of seconds whose runs
-    were made beside other work.
-    """
+    """What was measured on the grid of a claim or of its table; nothing unless that is `kept`."""
 
     def __init__(self, plan: Plan, key: str, collected: Collected, table: str, grid: str) -> None:
         paper, self.collected = plan.asked[key], collected
         self.kept = not table or table in plan.papers[key].tables
-        self._over = paper.tables[table].over if table else ()
+        self._over = paper.tables[table].over if table else ()  # axes that are repeats
         grid = grid or paper.tables[table].grid
         self._axes = paper.grids[grid].axes
         self._guessed = collected.tuned_near_chance(plan, key)
@@ -63,11 +57,7 @@ class MeasuredNumbers(Numbers):
         return self._cells.get(self._key(point), [])
 
     def near_chance(self, points: Points) -> Void | None:
-        """Why what is compared at these points is chance as much as the methods, if it is.
-
-        That two methods are equal while neither has learned says nothing about them: all that is
-        compared are accuracies, and each is near that of guessing.
-        """
+        """Why what is compared at these points is chance as much as the methods, if it is."""
         if self._guessed & self._served(points).keys():
             return Void.CHOSEN_NEAR_CHANCE
         if not all(Metric(str(point["metric"])).is_of_labels for point in points):
@@ -92,7 +82,6 @@ class MeasuredNumbers(Numbers):
         return {cell.run_id: cell.run for point in trained for cell in self.cells(point)}
 
     def _limit(self, run: RunSpec) -> float:
-        """The accuracy below which a run may only guess; 0 where that is unknown."""
         guess = self.collected.guess_of(run.dataset)
         return guess.limit if guess else 0.0
 
@@ -101,8 +90,8 @@ class MeasuredNumbers(Numbers):
         needs = reading(str(point["metric"])).needs
         return any(cell.run.rounds < needs for cell in self.cells(point))
 
+    @override
     def values(self, point: Coords) -> Repeats:
-        """One value per run; a run that ends before the rounds asked for has none."""
         metric, cells = str(point["metric"]), self.cells(point)
         name = reading(metric).metric
         column: Mapping[str, float | None] = {}
@@ -122,8 +111,8 @@ class MeasuredNumbers(Numbers):
             table = table[table[other] == point[other]] if other in table else table[:0]
         return float(table[column].mean()) if column in table and len(table) else None
 
+    @override
     def history(self, point: Coords) -> dict[str, pd.Series]:
-        """Per run, the metric by round; a diverged run keeps its last value to the end."""
         metric = reading(str(point["metric"])).metric
         factor = 100.0 if Metric(metric).is_score else 1.0
         found: dict[str, pd.Series] = {}
@@ -146,12 +135,20 @@ class PrintedNumbers(Numbers):
 
     def __init__(self, paper: Paper, printed: Printed, table: str, grid: str) -> None:
         self._stats: dict[str, Stat] = {}
-        for key, shown in paper.tables.items():
-            if not shown.minus and (key == table or (not table and shown.grid == grid)):
-                self._stats = _printed_in(key, paper, printed) | self._stats
+        for key, shown in reversed(paper.tables.items()):
+            if shown.minus or (key != table if table else shown.grid != grid):
+                continue
+            there = [p for p in points(paper.grids[shown.grid]) if matches(p, shown.where)]
+            for metric, point in product(shown.metrics, there):
+                if stat := printed.numbers.get(place_of(key, paper, point, metric)):
+                    factor = Metric(metric).points(shown)
+                    where = {axis: x for axis, x in point.items() if axis not in shown.over}
+                    std = None if stat.std is None else stat.std * factor
+                    at = where | {"metric": spelled(metric, shown.at)}
+                    self._stats[_key(at)] = Stat(stat.mean * factor, std)
 
+    @override
     def values(self, point: Coords) -> Repeats:
-        """The printed mean as the only repeat; empty if none is printed."""
         stat = self._stats.get(_key(point))
         return {"printed": stat.mean} if stat else {}
 
@@ -161,28 +158,5 @@ class PrintedNumbers(Numbers):
         return stat.std if stat else None
 
 
-def _printed_in(key: str, paper: Paper, printed: Printed) -> dict[str, Stat]:
-    table, found = paper.tables[key], dict[str, Stat]()
-    shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
-    for metric in table.metrics:
-        factor = Metric(metric).points(table)
-        for point in shown:
-            if stat := printed.numbers.get(place_of(key, paper, point, metric)):
-                where = {axis: x for axis, x in point.items() if axis not in table.over}
-                std = None if stat.std is None else stat.std * factor
-                at = _key(where | {"metric": spelled(metric, table.at)})
-                found[at] = Stat(stat.mean * factor, std)
-    return found
-
-
 def _key(point: Coords) -> str:
     return str(sorted(point.items()))
-
-
-class PaperNumbers:
-    """Measured and printed numbers of one paper by table and grid, read once for all claims."""
-
-    def __init__(self, plan: Plan, key: str, collected: Collected, printed: Printed) -> None:
-        self.key, self.paper = key, plan.asked[key]
-        self.measured = cache(partial(MeasuredNumbers, plan, key, collected))
-        self.printed = cache(partial(PrintedNumbers, self.paper, printed))

@@ -1,18 +1,11 @@
 """Expands a claim into a tree of the comparisons that it makes, in each cell that it spans.
 
-At least k of the n parts of a node must hold; a part is a comparison or again such a node.
-The rule is partial conjunction (Benjamini and Heller, Biometrics 2008). 'At least k of n statements
-hold' is said wrongly with a probability of at most α if each statement is called right with a risk
-of α / (n − k + 1). For if fewer than k are right, at least n − k + 1 are wrong, and one of these
-must have been called right. If all n must hold, each has the risk α (an intersection–union test);
-if one of n is enough, α / n (Bonferroni). That it fails means that at least n − k + 1 of the
-statements fail, so that each is called wrong with a risk of α / k. The statements may depend on
-each other in any way. A part that itself has parts divides its risk among them by the same rule. n
-counts all that the claim names in the paper's grid: a comparison that was not run is undecided, and
-never makes it easier for the others.
-
-Each verdict has half of the 5 % of a two-sided test, so that a single comparison is decided where
-its 95 % confidence interval leaves the limit out.
+At least k of the n parts of a node must hold (partial conjunction: Benjamini and Heller, Biometrics
+2008). That is said wrongly with a probability of at most α if each part is called right with a risk
+of α / (n − k + 1): if fewer than k are right, at least n − k + 1 are wrong, and one of these must
+have been called right. That it fails means that n − k + 1 parts fail, so that each is called wrong
+with a risk of α / k. The parts may depend on each other in any way. n counts all that the claim
+names in the paper's grid: a comparison that was not run is undecided, and helps no other.
 """
 
 import math
@@ -54,7 +47,7 @@ class Node:
             yield from part.error_rates(share) if isinstance(part, Node) else ((part, share),)
 
     def judge(self, of: Mapping[Comparison, Verdict]) -> Verdict:
-        """The verdict on the node, which follows from the verdicts `of` the comparisons."""
+        """The verdict that follows from those `of` the comparisons."""
         verdicts = [part.judge(of) if isinstance(part, Node) else of[part] for part in self.parts]
         return at_least(self.k, verdicts)
 
@@ -81,10 +74,7 @@ def _denied(node: Node) -> Node:
 
 
 def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
-    """The tree of the claim's comparisons, with one node per cell below its root.
-
-    Raises `FedbenchError` where the claim compares nothing.
-    """
+    """One node per cell below the root; `FedbenchError` where the claim compares nothing."""
     scope = scope_of(place, claim, paper)
     cells = [*(_along(scope, claim) if isinstance(claim, Trend) else _cells(scope, claim))]
     if not cells:
@@ -100,10 +90,7 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
 
 
 def _mean(place: str, cells: list[Node], starred: bool) -> Node:
-    """One cell that compares the means over these cells.
-
-    Raises `FedbenchError` unless each has the same comparisons; with a star, as many of them.
-    """
+    """One cell that compares the means; `FedbenchError` unless all have the same comparisons."""
     compared = [[*cell.comparisons()] for cell in cells]
     for cell, others in zip(cells, compared, strict=True):
         pair = [[x.label for x in each_cell] for each_cell in (compared[0], others)]
@@ -123,13 +110,9 @@ def _mean(place: str, cells: list[Node], starred: bool) -> Node:
 
 
 def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
-    """One node per cell in which both sides have a member; a star is one level after another.
-
-    Each member of the first side stands against all of the second. Where the claim says 'among the
-    best n', n − 1 of the second may be ahead.
-    """
+    """One node per cell in which both sides have a member; a star is one level after another."""
     first, second, *_ = *(side for _, side in claim.sides()), 0.0  # a slope is above zero
-    ahead = claim.place - 1 if isinstance(claim, Greater) else 0
+    ahead = claim.place - 1 if isinstance(claim, Greater) else 0  # of the second side, may be
     one_wins = isinstance(claim, Greater) and claim.winners == "one"
     for one, other, title in pairs(scope, first, second):
         named = {*where_of(one), *where_of(other)}
@@ -145,7 +128,7 @@ def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
 
 
 def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> Comparison:
-    """The first member against the second; `named` are the axes that their label names."""
+    """`named` are the axes that the label names."""
     label = " against ".join(
         level_text(x) if isinstance(x, float) else words({a: x[a] for a in x if a in named})
         for x in pair

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
@@ -91,8 +92,7 @@ class Evidence:
         return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A verdict, and the verdicts that it follows from, each with the name of its cell or claim."""
 
     verdict: Verdict
@@ -173,10 +173,7 @@ class Finding:
 
     @property
     def tags(self) -> tuple[str, str]:
-        """What it is found by, of printed numbers and of runs: 'printed-holds', 'here-undecided'.
-
-        A reading of ours stands apart, and has none on printed numbers: it cannot contradict them.
-        """
+        """'printed-holds', 'here-undecided'; a reading of ours has none on printed numbers."""
         printed = "none" if self.claim.reading else self.printed_mark
         return f"printed-{printed}", f"{'reading' if self.on_reading else 'here'}-{self.label.mark}"
 
@@ -197,12 +194,9 @@ class Finding:
 
     @property
     def cells(self) -> dict[str, list[Label]]:
-        """The labels of the cells: of those `compared`, of those that are `void`, and `left out`.
-
-        Where all are void they are compared all the same.
-        """
+        """The labels of the cells `compared`, of those that are `void`, and `left out`."""
         run = {row.cell for row in self.run}
-        compared = {row.cell for row in self.run if not row.void} or run
+        compared = {row.cell for row in self.run if not row.void} or run  # all the same
         found: dict[str, list[Label]] = {"compared": [], "void": [], "left out": []}
         for name, verdict in self.measured.parts:
             kind = "compared" if name in compared else "void" if name in run else "left out"

@@ -1,50 +1,50 @@
-"""Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
-
-`Limit` says how a single comparison is decided, `expand` how many of them must hold.
-"""
+"""Judges a paper's claims: one verdict per claim from the comparisons that it makes."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import chain
 
-from fedbench.paper.claims import Claim, SingleClaim, Together
+from fedbench.paper.claims import SingleClaim, Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
 from fedbench.plan.substitutions import merged
 from fedbench.report.claims.comparisons import Comparison
-from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PaperNumbers
+from fedbench.report.claims.evidence import MeasuredNumbers, PrintedNumbers
 from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
 from fedbench.report.claims.tests import FEWEST, ErrorRates, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
 DECIDED = (Verdict.HOLDS, Verdict.FAILS)
-ERROR_RATES = ErrorRates(0.025, 0.025)  # of a claim: that it holds wrongly, and fails wrongly
+ERROR_RATES = ErrorRates(0.025, 0.025)  # of a claim: each has half of a two-sided test's 5 %
+Both = tuple[MeasuredNumbers, PrintedNumbers]
 
 
 def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> list[Finding]:
-    """The verdicts on the claims of the paper `key`, in the order of its file.
+    """The verdicts on all claims of a paper; without runs, on their printed numbers alone."""
+    paper = plan.asked[key]
+    measured = cache(partial(MeasuredNumbers, plan, key, collected))
+    on_paper = cache(partial(PrintedNumbers, paper, printed))
 
-    Those of which the scale has no run are among them: their printed numbers are judged.
-    """
-    claims = plan.asked[key].claims
-    numbers = PaperNumbers(plan, key, collected, printed)
-    joined = [c for c in claims.values() if isinstance(c, Together) and c.need == "one"]
-    readings = {name for claim in joined for name in claim.claims}
-    found = [_of(numbers, name, claim) for name, claim in claims.items()]
+    def judged(name: str, whole: ErrorRates) -> Finding:
+        claim = paper.claims[name]
+        if isinstance(claim, Together):  # those that it joins share its error rates
+            rates = whole.swapped if claim.negate else whole
+            share = rates.each(claim.least, len(claim.claims))
+            return _joined(name, claim, [judged(member, share) for member in claim.claims])
+        tree = expand(f"{key}: claims.{name}", claim, paper)
+        both = measured(claim.table, claim.grid), on_paper(claim.table, claim.grid)
+        return _single(name, claim, tree, both, whole)
+
+    alternatives = [x for x in paper.claims.values() if isinstance(x, Together) and x.need == "one"]
+    readings = {name for claim in alternatives for name in claim.claims}
+    found = [judged(name, ERROR_RATES) for name in paper.claims]
     return [replace(each, counts=each.key not in readings) for each in found]
 
 
-def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
-    """The verdicts on a claim; those that it joins are judged anew, at a share of its errors."""
-    if not isinstance(claim, Together):
-        return _finding(numbers, name, claim, ERROR_RATES)
-    whole = ERROR_RATES.swapped if claim.negate else ERROR_RATES
-    share = whole.each(claim.least, len(claim.claims))
-    named = [(key, numbers.paper.claims[key]) for key in claim.claims]
-    singles = ((key, one) for key, one in named if not isinstance(one, Together))
-    members = [_finding(numbers, key, one, share) for key, one in singles]
-
+def _joined(name: str, claim: Together, members: Sequence[Finding]) -> Finding:
     def joined(verdicts: list[Verdict]) -> Judgement:
         verdict = at_least(claim.least, verdicts)
         parts = tuple(zip([x.claim.text for x in members], verdicts, strict=True))
@@ -59,9 +59,7 @@ def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
     return Finding(name, claim, printed, measured, rows, could, members=tuple(members))
 
 
-def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorRates) -> Finding:
-    tree = expand(f"{numbers.key}: claims.{name}", claim, numbers.paper)
-    both = numbers.measured(claim.table, claim.grid), numbers.printed(claim.table, claim.grid)
+def _single(name: str, claim: SingleClaim, tree: Node, both: Both, whole: ErrorRates) -> Finding:
     shares = dict(tree.error_rates(whole))
     rows = {
         comparison: _evidence(both, cell.label, comparison, shares[comparison])
@@ -81,9 +79,7 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorR
     return Finding(name, claim, _printed(tree, rows), judged, shown, frozenset(could))
 
 
-def _evidence(
-    numbers: tuple[MeasuredNumbers, Numbers], cell: str, comparison: Comparison, share: ErrorRates
-) -> Evidence:
+def _evidence(numbers: Both, cell: str, comparison: Comparison, share: ErrorRates) -> Evidence:
     (measured, on_paper), points = numbers, comparison.points
     printed = comparison.printed(on_paper)
     sides = [measured.cells(point) for point in points]
@@ -124,17 +120,14 @@ def _evidence(
 
 
 def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
-    """The verdict on the printed numbers; None if no cell has any.
-
-    'Every' and 'any' mean the cells with a printed number only; where a claim names a number of
-    cells, those without one count as undecided.
-    """
+    """The verdict on the printed numbers; None if no cell has any."""
     known = {c: row.printed_verdict or Verdict.UNDECIDED for c, row in rows.items()}
     cells = [x for x in tree.nodes if any(rows[c].printed_verdict for c in x.comparisons())]
     if not cells:
         return None
     verdicts, n = [cell.judge(known) for cell in cells], len(tree.parts)
     parts = tuple(zip([cell.label for cell in cells], verdicts, strict=True))
+    # 'every' and 'any' mean cells with a printed number; of a number, others count as undecided
     silent = 0 if tree.k in (1, n) else n - len(cells)
     k = len(cells) if tree.k == n else tree.k
     return Judgement(at_least(k, verdicts + silent * [Verdict.UNDECIDED]), parts)

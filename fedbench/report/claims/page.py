@@ -1,8 +1,4 @@
-"""The claims as a paper's page, its CSV file and the command `fedbench claims` show them.
-
-A claim's comparisons also as a small picture: where effects and bounds lie, which the template
-draws as SVG. No drawing library is used, since a report has thousands of these lines.
-"""
+"""The claims as a paper's page, its CSV file and the command `fedbench claims` show them."""
 
 from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
@@ -12,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fedbench import store
-from fedbench.base.errors import unknown
+from fedbench.base.errors import require_among
 from fedbench.base.grouping import grouped
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_numbers
@@ -27,25 +23,21 @@ from fedbench.report.words import say
 class Filter(NamedTuple):
     """What claims can be filtered by: a verdict, what it is on, and words for a count of them."""
 
+    tag: str  # 'here-not-supported'
     group: str  # 'printed': printed numbers, 'here': runs here, 'reading': if read as we do
     mark: str  # the verdict in one word
     words: str
 
-    @property
-    def tag(self) -> str:
-        """Its name: 'here-not-supported'."""
-        return f"{self.group}-{self.mark}"
-
 
 FILTERS = {
-    each.tag: each
-    for each in (
-        Filter("printed", "holds", "hold"),
-        Filter("printed", "fails", "fail"),
-        Filter("printed", "undecided", "undecided"),
-        Filter("printed", "none", "no verdict"),
-        *(Filter("here", label.mark, label.value) for label in Label),
-        *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
+    f"{group}-{mark}": Filter(f"{group}-{mark}", group, mark, words)
+    for group, mark, words in (
+        ("printed", "holds", "hold"),
+        ("printed", "fails", "fail"),
+        ("printed", "undecided", "undecided"),
+        ("printed", "none", "no verdict"),
+        *(("here", label.mark, label.value) for label in Label),
+        *(("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
     )
 }
 
@@ -53,14 +45,9 @@ FILTERS = {
 def verdicts(
     plan: Plan, results: Path, papers: Path, only: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """One row per claim of the plan, in words, with the entries of `FILTERS` that it belongs to.
-
-    papers: the folder of the printed numbers; only: of these entries a claim has one at least, all
-    claims if there are none. Raises `FedbenchError` for a word that `FILTERS` does not have.
-    """
+    """One row per claim, in words, with its tags of `FILTERS`; `only` claims with one of these."""
     for word in only:
-        if word not in FILTERS:
-            raise unknown("verdict", word, FILTERS)
+        require_among("", "verdict", word, FILTERS)
     found = []
     for key in plan.papers:
         frame = frames.read(store.Results(results).frame(plan.scale, key))
@@ -129,12 +116,7 @@ _NAMES, _LETTERS = 128.0, 26  # the width of names, and how many letters of each
 
 
 def plots(rows: Sequence[Evidence]) -> list[dict[str, Any]]:
-    """One picture per unit of those comparisons that have a printed or a measured effect.
-
-    Each of its `lines` is a comparison at height `y`; what it does not have is None, `look` is its
-    class in CSS. `zero` and `marks` are upright lines, `ends` the scale's; `left` is where the
-    scale begins, right of the lines' names, which many lines have no room for.
-    """
+    """One picture per unit of those comparisons that have a printed or a measured effect."""
     seen = [row for row in rows if _effects(row)]
     return [_plot(alike) for alike in grouped(seen, lambda row: row.unit or row.metric).values()]
 
@@ -144,7 +126,6 @@ def _effects(row: Evidence) -> list[float]:
 
 
 def _bounds(row: Evidence) -> list[float]:
-    """The ends of the 95 % confidence interval; none where there is no test."""
     return [row.plain.low, row.plain.high] if row.plain.is_test else []
 
 
@@ -172,7 +153,6 @@ def _plot(rows: Sequence[Evidence]) -> dict[str, Any]:
     left = _NAMES if any(names) else _MARGIN
 
     def place(x: float) -> float:
-        """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
         share = (min(max(x, low), high) - low) / (high - low)
         return round(left + share * (_WIDTH - _MARGIN - left), 1)
 

@@ -1,19 +1,9 @@
 """Decides a comparison: the bounds of an effect over a handful of seeds, and a limit on it.
 
-Means get the bounds of Student's t-test, from three pairs on. The bounds of a bootstrap (BCa) of
-ten values are too narrow: at a risk of 5 % they call a difference that is zero positive in 7 % of
-samples, at 0.5 % in 2 %. Spreads get the exact bounds of a ratio of two correlated standard
-deviations (Pitman 1939, Morgan 1939).
-
-Both assume that values are spread about their mean like a normal distribution. For means it is
-enough that they spread evenly to both sides; for spreads it is not: with heavier tails, such as
-those of a Laplace distribution, a risk of 0.5 % becomes 1.6 % with five seeds and 3 % with ten. The
-differences of a method that collapses now and then spread in neither way, and the collapse may
-occur in none of the seeds.
-
-Where all values are equal there is nothing to test, and the interval has no width: such a
-comparison is decided by the value itself. `expand` says how the verdicts on several comparisons
-become that on a claim.
+Both tests assume a normal distribution about the mean. For means it is enough that values spread
+evenly to both sides, as those of a method that collapses now and then do not. For spreads it is
+not: with the tails of a Laplace distribution a risk of 0.5 % is 1.6 % with five seeds. The bounds
+of a bootstrap (BCa) of ten values are too narrow for means: a risk of 0.5 % is 2 %.
 """
 
 import math
@@ -21,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,8 +45,7 @@ def at_least(k: int, verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict.FAILS if possible < k else Verdict.UNDECIDED
 
 
-@dataclass(frozen=True)
-class ErrorRates:
+class ErrorRates(NamedTuple):
     """With what probability, at most, a verdict may be wrong: a wrong 'holds', a wrong 'fails'."""
 
     hold: float
@@ -71,8 +61,7 @@ class ErrorRates:
         return ErrorRates(self.hold / (n - k + 1), self.fail / k)
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """An effect between its two one-sided bounds (not a number where there are none)."""
 
     effect: float
@@ -103,11 +92,9 @@ class Estimate:
     freedom: int  # degrees of freedom of Student's t
 
     def _moved(self, start: float, t: float) -> float:
-        """The effect that lies `t` standard errors above the effect `start`."""
         return start + t * self.error
 
     def _distance(self, limit: float) -> float:
-        """How many standard errors the effect lies above `limit`."""
         return (self.effect - limit) / self.error
 
     def p_value(self, limit: float) -> float:
@@ -118,14 +105,10 @@ class Estimate:
         return 2 * min(p, 1 - p)
 
     def reach(self, limit: float, risk: float, side: int, power: float = POWER) -> float:
-        """The smallest true effect that this number of pairs would show to be beyond a limit.
-
-        `side` is 1 for above the limit and −1 for below, `power` the probability of showing it if
-        the spread is the observed one: t then has a noncentral distribution, whose quantile at
-        1 − power is the critical t.
-        """
+        """The smallest true effect shown to be above a limit (`side` 1) or below it (−1)."""
         if not self.error > 0:
             return math.nan
+        # of a noncentral distribution whose quantile at 1 − power is the critical t
         t = special.nctdtrinc(self.freedom, 1 - power, _t(risk, self.freedom))
         return self._moved(limit, side * float(t))
 
@@ -140,11 +123,10 @@ class Estimate:
 
 
 class Gain(Estimate):
-    """By how many percent one standard deviation is below another.
+    """By how many percent one standard deviation is below another (Pitman 1939, Morgan 1939).
 
     The ratio's bounds lie at ratio · exp(± asinh(t · √((1 − r²) / (n − 2)))), where r is the
-    correlation of the two: there, the sum and the difference of the scaled values are just
-    significantly correlated.
+    correlation of the two.
     """
 
     @override
@@ -158,12 +140,7 @@ class Gain(Estimate):
 
 @dataclass(frozen=True)
 class Limit:
-    """The effects above `low`; or, where values are said to be equal, those from `low` to `high`.
-
-    A comparison holds if its bounds lie inside, and fails if they lie outside. To be between two
-    ends, both tests must say so, so that each may use the whole error rate; to fail, one is enough,
-    so that each has half of it.
-    """
+    """The effects above `low`; where values are said to be equal, those from `low` to `high`."""
 
     low: float  # if it is 0 a tie is no lead
     high: float = math.inf
@@ -176,12 +153,13 @@ class Limit:
         return math.isfinite(self.high)
 
     def rates(self, whole: ErrorRates) -> ErrorRates:
-        """Those of each bound for the effect to lie inside and outside, `denied` or not."""
+        """Those of each bound for the effect to lie inside and outside."""
+        # inside of two ends both tests must say so, each at the whole rate; outside one is enough
         rates = whole.swapped if self.denied else whole
         return ErrorRates(rates.hold, rates.fail / 2) if self.is_margin else rates
 
     def verdict(self, estimate: Estimate, whole: ErrorRates) -> Verdict:
-        """The verdict on an effect; undecided without bounds, or if the limit lies between them."""
+        """Undecided without bounds, or if the limit lies between them."""
         rates = self.rates(whole)
         inner = estimate.interval(rates.hold, rates.hold)
         outer = estimate.interval(rates.fail, rates.fail)
@@ -230,11 +208,7 @@ def of_mean(x: Values) -> Estimate:
 
 
 def of_spread(first: Values, second: Values) -> Gain:
-    """By how many percent the first's standard deviation (ddof = 1) is below the second's.
-
-    Values are paired. There are no bounds if a deviation is 0, nor if the two go together exactly,
-    as three pairs of coarse values may by chance.
-    """
+    """No bounds if a deviation is 0, or if the two correlate exactly, as three pairs may."""
     n = len(first)
     one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
     gain = 0.0 if one == other == 0 else 100 * (1 - one / other) if other else -math.inf

@@ -190,7 +190,6 @@ def _large(parts: list[Any], epochs: int, m: int = 1) -> Terms:
 
 
 def _text(terms: Terms) -> str | None:
-    """'H·g + 2H', or None for nothing."""
     counts = [(terms[name], name) for name in ("H·g", "H·f", "H", "m", "") if terms[name]]
     texts = (name if name and count == 1 else f"{count:g}{name}" for count, name in counts)
     return " + ".join(texts) or None

@@ -1,26 +1,24 @@
-"""The tables, figures and searches of a paper as its page shows them."""
+"""The tables and figures of a paper as its page shows them, and what a leaderboard comes to."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from math import comb
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.grouping import grouped
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
-from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, scored, words
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import Group, Row, TableLayout
-from fedbench.report.tables.ranks import MANY, Ranks
-from fedbench.report.values.frames import Collected
-from fedbench.report.values.numbers import point_name
+from fedbench.report.tables.ranks import Ranks
+from fedbench.report.values.leads import Leads, leads
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
 
@@ -29,25 +27,14 @@ EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is 
 _SYMBOLS = ("δ", "α")  # of how alike the clients' data are
 
 
-@dataclass(frozen=True)
-class RanksOnPage:
+class RanksOnPage(NamedTuple):
     """A diagram of mean ranks; `svg` is empty where the critical difference leaves none to tell."""
 
     key: str
     title: str
     ranks: Ranks
-    svg: str = field(repr=False)
+    svg: str
     missing_letters: str = ""
-
-    @property
-    def crowded(self) -> bool:
-        """Whether the diagram shades the methods that are not told apart from the first."""
-        return len(self.ranks.mean) > MANY
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of methods there are."""
-        return comb(len(self.ranks.mean), 2)
 
 
 @dataclass(frozen=True)
@@ -62,13 +49,8 @@ class TableOnPage:
     conditions: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def scores(self) -> bool:
-        """Whether all its metrics are scores, whose differences are percentage points."""
-        return all(Metric(name).is_score for name in self.table.metrics)
-
-    @property
     def untested(self) -> bool:
-        """Whether every cell comes from substitutes, not from the paper's experiment."""
+        """Whether every cell comes from substitutes."""
         return all(cell.substituted for cell in self.cells)
 
     @property
@@ -77,19 +59,9 @@ class TableOnPage:
         return any(cell.substituted for cell in self.cells)
 
     @property
-    def marked(self) -> bool:
-        """Whether any cell is marked as the best one."""
-        return any(cell.best for cell in self.cells)
-
-    @property
-    def tuned_near_chance(self) -> bool:
-        """Whether settings of any cell were chosen by trials near chance."""
-        return any(cell.tuned_near_chance for cell in self.cells)
-
-    @property
     def cells(self) -> list[TableCell]:
         """All its cells, row by row."""
-        return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
+        return [cell for group in self.layout.groups for cell in group.cells]
 
     def first_rows(self, group: Group) -> list[tuple[int, Row]]:
         """What the front page shows of a group: its first rows and FedAvg's, each with a place."""
@@ -112,22 +84,14 @@ class TableOnPage:
         return [symbol for symbol in _SYMBOLS if any(symbol in text for text in texts)]
 
     @property
-    def methods(self) -> int:
-        """How many methods it compares, controls aside."""
-        return len({cell.place.method for cell in self.cells if not cell.control})
-
-    @property
-    def settings(self) -> int:
-        """In how many settings."""
-        return len({(cell.place.dataset, cell.place.setting) for cell in self.cells})
+    def size(self) -> tuple[int, int]:
+        """How many methods it compares, controls aside, and in how many settings."""
+        methods = {cell.place.method for cell in self.cells if not cell.control}
+        return len(methods), len({cell.contest[:2] for cell in self.cells})
 
     @property
     def wins(self) -> tuple[list[tuple[str, int]], int]:
-        """In how many settings each method alone is the best, the most first, and of how many.
-
-        Settings count by the table's first metric where no run is a substitute and every method has
-        two seeds; none if no cell of them is marked as best.
-        """
+        """In how many settings each method alone is the best, the most first, and of how many."""
         first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
         best = []
         for cells in grouped(first, lambda cell: cell.contest).values():
@@ -139,34 +103,27 @@ class TableOnPage:
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
-    """The settings that all of the runs share, by name, and their number of seeds.
-
-    dataset and model, named as in papers ('CIFAR10' of cifar10), clients, cohort (`about` its size
-    where each client is drawn by itself) and how many of these `local` steps or epochs, batch (0:
-    all data of a client), rounds. Empty if they share none.
-    """
-    told, seeds = list[dict[str, Any]](), set()
+    """The settings that all of the runs share, by name, and their number of seeds, if any."""
+    shared, seeds = dict[str, Any](), set[int]()
     for run in runs:
-        seeds.add(run.seed)
         unit, number = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
         size, about = cohort_size(run.clients, run.participation), run.sampler.name == "bernoulli"
         settings = {
             "dataset": registry.find("dataset", run.dataset.name).attribute,
             "model": registry.find("model", run.model.name).attribute,
             "clients": run.clients,
-            "cohort": {"size": size, "about": about},
+            "cohort": {"size": size, "about": about},  # where each is drawn alone
             "local": {"unit": unit, "number": number, "most": run.work.name != "constant"},
-            "batch": run.batch or 0,
+            "batch": run.batch or 0,  # 0: all data of a client
             "rounds": run.rounds,
         }
-        told.append(settings)
-    first = told[0] if told else {}
-    shared = {name: x for name, x in first.items() if all(other[name] == x for other in told)}
+        known = shared if seeds else settings
+        shared = {name: x for name, x in known.items() if settings[name] == x}
+        seeds.add(run.seed)
     return shared | {"seeds": len(seeds)} if shared else {}
 
 
-@dataclass(frozen=True)
-class FactOnPage:
+class FactOnPage(NamedTuple):
     """A table that needs no run."""
 
     key: str
@@ -174,8 +131,7 @@ class FactOnPage:
     content: FactTable
 
 
-@dataclass(frozen=True)
-class FigureOnPage:
+class FigureOnPage(NamedTuple):
     """A figure, drawn as an SVG for the page."""
 
     key: str
@@ -183,8 +139,8 @@ class FigureOnPage:
     title: str  # its name with the levels that it shows
     caption: str
     substituted: Substitutions  # how its runs differ from the paper's
-    svg: str = field(repr=False)
-    readout: list[dict[str, Any]] = field(repr=False)  # what the page's script tells of curves
+    svg: str
+    readout: list[dict[str, Any]]  # what the page's script tells of curves
     lack: str = ""  # why nothing is drawn, if so
     missing_letters: str = ""  # boxes in its PNG and PDF, as no installed font has them
 
@@ -196,53 +152,73 @@ class FigureOnPage:
 
 
 @dataclass(frozen=True)
-class SearchOnPage:
-    """One search: the settings of the paper it serves, each point's score, and the best."""
+class Leader:
+    """The first method of a part, and FedAvg there: its mean and its rank, 0 if it is the first."""
 
-    served: tuple[str, ...]  # these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'
-    methods: frozenset[str]  # those among them
-    rule: str
-    tried: tuple[tuple[str, str], ...]  # (point, score) in the grid's order
-    lost: frozenset[str]  # points of which a trial diverged
-    chosen: str
-    near_chance: bool  # whether even the best point scored next to nothing
-    at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
+    part: str
+    name: str
+    mean: float
+    base: float | None
+    rank: int
+    methods: int
 
 
-def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
-    """The paper's searches that have chosen, in the plan's order; `lost` are diverged runs' ids."""
-    searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
-    cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
-    theirs, shown = plan.papers[paper].paper_grids, []
-    for search, served in cells.items():
-        run = served[0].run
-        if found := collected.winner(search, run):
-            names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
-            points = [_pairs(trial) for trial in found["trials"]]
-            scores = [_score(trial["score"], run) for trial in found["trials"]]
-            # the runs of trials stand by seed, and by point of the grid
-            gone = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in lost]
-            page = SearchOnPage(
-                served=tuple(dict.fromkeys(names)),
-                methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
-                rule=words(run),
-                tried=tuple(zip(points, scores, strict=True)),
-                lost=frozenset(points[n % len(points)] for n in gone),
-                chosen=_pairs(found["chosen"]),
-                near_chance=collected.near_chance(search, run),
-                at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
-            )
-            shown.append(page)
-    return shown
+@dataclass(frozen=True)
+class Board:
+    """How many methods a table compares, and who leads."""
+
+    item: TableOnPage
+    methods: int
+    leaders: tuple[Leader, ...]
+    metric: Metric  # the table's first
+    best: str = ""  # with the largest mean lead over FedAvg, if it is there and no run a stand-in
+    size: float = 0.0  # of that lead over all parts
+    ahead: int | None = None  # how many methods are significantly, None where that is not tested
+    base: str = BASE
 
 
-def _score(score: float | None, run: RunSpec) -> str:
-    """A score as it is shown: accuracies in percent, a dash where a target was not reached."""
-    if score is None or run.tune is None:
-        return "–"
-    metric = Metric(scored(run.tune))
-    return f"{100 * score:.1f}" if metric.is_score and not metric.target else f"{score:g}"
+def board(item: TableOnPage) -> Board | None:
+    """What the table comes to; None if it does not compare two methods."""
+    measured = {cell.place.method for cell in item.cells if cell.measured and cell.place.method}
+    if len(measured) < 2:
+        return None
+    metric = Metric(item.table.metrics[0])
+    one = Board(item, len(measured), tuple(_leaders(item, metric)), metric)
+    found = None if item.substituted else _leads(item, metric)
+    if found is None:
+        return one
+    best = str(found.mean.index[0])
+    size = float(metric.points(item.table) * found.mean[best])
+    beyond = [x for x in found.mean.index if found.mean[x] > 0 and found.tells(str(x))]
+    return replace(one, best=best, size=size, ahead=len(beyond) if found.tested else None)
 
 
-def _pairs(point: Winner) -> str:
-    return ", ".join(f"{name}={value}" for name, value in point.items() if name != "score")
+def _leaders(item: TableOnPage, metric: Metric) -> Iterator[Leader]:
+    sign = 1 if metric.lower_is_better else -1
+    for group in item.layout.groups:
+        cells = [cell for cell in group.cells if cell.place.metric == metric.name]
+        found = [(c.place.method, c.measured.mean) for c in cells if c.measured]
+        means = dict(found)
+        if len(means) < max(2, len(found)):  # a single method, or several settings
+            continue
+        names = sorted(means, key=lambda name: sign * means[name])
+        as_shown = {name: round(sign * means[name], item.table.digits) for name in names}
+        behind = BASE in names[1:]
+        rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
+        base = means[BASE] if behind else None
+        yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
+
+
+def _leads(item: TableOnPage, metric: Metric) -> Leads | None:
+    """Every method's lead over FedAvg, over all settings and seeds."""
+    sign = -1 if metric.lower_is_better else 1
+    values: dict[str, dict[tuple[str, ...], float]] = {}
+    collapsed: set[str] = set()
+    for cell in item.cells:
+        if cell.place.metric == metric.name:
+            found = {run.name: run.value for run in cell.runs if run.value is not None}
+            of_method = values.setdefault(cell.place.method, {})
+            of_method |= {(*cell.contest[:2], name): sign * x for name, x in found.items()}
+            low = cell.near is not None and any(x < cell.near for x in found.values())
+            collapsed |= {cell.place.method} if cell.diverged or low else set()
+    return leads(pd.DataFrame(values), BASE, collapsed) if BASE in values else None

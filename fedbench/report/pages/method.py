@@ -1,11 +1,9 @@
 """The page of a method: what it is, what it costs by its parts' declarations, how it fared."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
@@ -14,7 +12,7 @@ from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
-from fedbench.report.pages.items import FigureOnPage, SearchOnPage, TableOnPage
+from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.tables.cells import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of
@@ -24,55 +22,18 @@ from fedbench.spec.compositions import compositions
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 
-@dataclass(frozen=True)
-class AddedCost:
-    """What parts cost beyond FedAvg, by the fields of `Cost`, with a model of so many numbers."""
-
-    fields: Counter[str]
-    model: int
-
-
-@dataclass(frozen=True)
-class Use:
-    """A method in one paper: its parts, settings and cost there, and where it is shown."""
-
-    page: PaperPage = field(repr=False)
-    parts: tuple[dict[str, Any], ...]
-    settings: dict[str, Any]
-    shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
-    standings: tuple[dict[str, Any], ...] = field(repr=False)
-    cost: AddedCost | None  # None without parts: nothing beyond FedAvg
-    searches: tuple[SearchOnPage, ...] = ()  # that chose settings of its runs
-
-    @property
-    def note(self) -> str:
-        """How federated averaging mixes clients, of a method without parts."""
-        return "" if self.parts else compositions()["FedAvg"].note
-
-
-@dataclass(frozen=True)
-class MethodPage:
-    """All that the page of a method shows; `file` is its name below `methods/`."""
+class MethodPage(NamedTuple):
+    """All that the page of a method shows; `uses` has what it is in each paper."""
 
     name: str
-    file: str
+    file: str  # below `methods/`
     citation: str
-    uses: tuple[Use, ...]
-
-    @property
-    def papers(self) -> list[str]:
-        """The papers that use it."""
-        return [use.page.key for use in self.uses]
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether it has a rank in any setting."""
-        return any(use.standings for use in self.uses)
+    uses: dict[str, dict[str, Any]]
 
 
 def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
     """One page per level of the axis `method`, in the order of the papers and their grids."""
-    uses: dict[str, list[Use]] = {}
+    uses: dict[str, dict[str, dict[str, Any]]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
         having = [c for c in plan.cells if c.paper == page.key and "method" in c.coords]
@@ -80,19 +41,19 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
             name, runs = str(level), [cell.run for cell in cells]
             settings = level_settings(page.paper.levels, "method", level)
             parts = [checked(Choice, part) for part in settings.get("parts", ())]
-            use = Use(
-                page,
-                tuple(_part(part, runs) for part in parts),
-                {key: value for key, value in settings.items() if key != "parts"},
-                tuple(shown.get(name, ())),
-                tuple(ranks.get(name, ())),
-                cost_of(parts),
-                tuple(search for search in page.searches if name in search.methods),
-            )
-            uses.setdefault(name, []).append(use)
+            uses.setdefault(name, {})[page.key] = {
+                "page": page,
+                "parts": [_part(part, runs) for part in parts],
+                "settings": {key: value for key, value in settings.items() if key != "parts"},
+                "note": compositions()["FedAvg"].note,  # of a method without parts
+                "shown": shown.get(name, []),
+                "standings": ranks.get(name, []),
+                "cost": cost_of(parts),
+                "searches": [search for search in page.searches if name in search.methods],
+            }
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
-    return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
+    return [MethodPage(x, files[x], cited.get(x, ""), of) for x, of in uses.items()]
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
@@ -105,14 +66,14 @@ def _files(names: Iterable[str]) -> dict[str, str]:
     return files
 
 
-def cost_of(parts: Sequence[Choice]) -> AddedCost | None:
-    """What these parts cost; imports torch, unless there are none."""
+def cost_of(parts: Sequence[Choice]) -> dict[str, Any] | None:
+    """The `fields` of `Cost` beyond FedAvg, and the size of the `model`; imports torch."""
     if not parts:
         return None
     from fedbench.core.part import USUAL
 
     built = [registry.build("method", part.name, part.params) for part in parts]
-    return AddedCost(added_cost(built, USUAL), USUAL.d)
+    return {"fields": added_cost(built, USUAL), "model": USUAL.d}
 
 
 def _part(choice: Choice, runs: list[RunSpec]) -> dict[str, Any]:
@@ -139,11 +100,7 @@ def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOn
 
 
 def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
-    """By method, its cell and rank in every setting of a table; the same runs count once.
-
-    Ranked are settings in which two methods or more were measured with the seeds that are planned
-    for most methods, one learned, and no method's own settings were chosen by chance alone.
-    """
+    """By method, its cell and rank in every setting of a table; the same runs count once."""
     standings: dict[str, list[dict[str, Any]]] = {}
     seen: set[frozenset[str]] = set()
     for table in page.tables:

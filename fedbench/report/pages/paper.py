@@ -11,15 +11,9 @@ from fedbench.paper.claims import Together
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import (
-    FactOnPage,
-    FigureOnPage,
-    RanksOnPage,
-    SearchOnPage,
-    TableOnPage,
-)
-from fedbench.report.pages.runs import Making
+from fedbench.report.claims.finding import Finding
+from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
+from fedbench.report.pages.runs import SearchOnPage
 from fedbench.report.values.numbers import thinned
 from fedbench.spec.compositions import compositions
 
@@ -27,31 +21,16 @@ _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
 
 
-class Diverged(NamedTuple):
-    """What a run is in its paper, 'FedAvg, δ = 0.1', and the round at which it diverged."""
-
-    setting: str
-    seed: int
-    round: int
-
-
-@dataclass(frozen=True)
-class RunCount:
+class RunCount(NamedTuple):
     """How many runs a paper has, and which of them are missing or diverged, by id."""
 
     planned: int
     missing: dict[str, str]  # why, where the run failed
-    diverged: dict[str, Diverged]
+    diverged: dict[str, dict[str, Any]]  # setting ('FedAvg, δ = 0.1'), seed, and at which round
     substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
 
-    @property
-    def finished(self) -> int:
-        """How many runs are there."""
-        return self.planned - len(self.missing)
 
-
-@dataclass(frozen=True)
-class Hours:
+class Hours(NamedTuple):
     """Hours of one core or GPU, searches included: of finished runs, and expected of the others."""
 
     spent: float
@@ -70,7 +49,7 @@ class PaperPage:
     claims: tuple[Finding, ...] = field(repr=False)
     count: RunCount = field(repr=False)
     hours: Hours
-    making: Making | None
+    making: dict[str, Any] | None
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
     curves: dict[str, Any] = field(default_factory=dict, repr=False)  # to draw side by side
     failed: dict[str, str] = field(default_factory=dict)  # why a table or figure was not made
@@ -78,30 +57,18 @@ class PaperPage:
     copies: bool = True  # whether figures and tables are also files of their own, beside CSV
 
     @property
-    def substituted(self) -> bool:
-        """Whether any of its tables or figures notes what was used in place of the paper's."""
-        return any(item.substituted for item in self.of_runs)
-
-    @property
     def of_runs(self) -> list[TableOnPage | FigureOnPage]:
         """The tables and figures that show runs."""
         return [*self.tables, *self.figures]
 
     @property
-    def untested(self) -> bool:
-        """Whether none of its tables and figures shows the paper's own experiment."""
-        return all(
-            x.untested if isinstance(x, TableOnPage) else x.substituted for x in self.of_runs
-        )
-
-    @property
     def items(self) -> list[TableOnPage | FactOnPage]:
         """Tables in the file's order, each table of facts before the first with a higher number."""
-        items: list[TableOnPage | FactOnPage] = list(self.tables)
+        found: list[TableOnPage | FactOnPage] = list(self.tables)
         for fact in self.facts:
-            later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]
-            items.insert(later[0] if later else len(items), fact)
-        return items
+            later = [i for i, x in enumerate(found) if _number(x.table) > _number(fact.table)]
+            found.insert(later[0] if later else len(found), fact)
+        return found
 
     @property
     def skews(self) -> str:
@@ -110,26 +77,10 @@ class PaperPage:
         return ", ".join(dict.fromkeys(_SKEWS[axis] for axis in axes if axis in _SKEWS))
 
     @property
-    def partition_fixed(self) -> bool:
-        """Whether a seed does not redraw the partition of some runs."""
-        given = (self.paper.settings, *(grid.settings for grid in self.paper.grids.values()))
-        return any("data_seed" in settings for settings in given)
-
-    @property
     def front(self) -> TableOnPage | None:
         """The table of which the front page shows the first rows, if any run of it is finished."""
         named = [x for x in self.tables if x.key == self.paper.front]
         return next((x for x in named if any(cell.measured for cell in x.cells)), None)
-
-    @property
-    def tuned_near_chance(self) -> int:
-        """How many searches chose among trials that had learned next to nothing."""
-        return sum(search.near_chance for search in self.searches)
-
-    @property
-    def ranks(self) -> list[RanksOnPage]:
-        """Diagrams of mean ranks, of the tables that have enough methods and settings."""
-        return [diagram for table in self.tables for diagram in table.ranks]
 
     @property
     def name(self) -> str:
@@ -157,8 +108,7 @@ class PaperPage:
     @property
     def is_decided(self) -> bool:
         """Whether the runs decide that claim."""
-        label = self.headline.label if self.headline else None
-        return label in (Label.SUPPORTED, Label.NOT_SUPPORTED)
+        return self.headline is not None and self.headline.decided
 
     @property
     def lead(self) -> TableOnPage | FigureOnPage | None:
@@ -180,18 +130,10 @@ class PaperPage:
         return Counter(tag for claim in self.counted for tag in claim.tags)
 
     @property
-    def own_tally(self) -> Counter[str]:
-        """As `tally`, of the claims that are ours."""
-        return Counter(tag for claim in self.own for tag in claim.tags)
-
-    @property
     def signs(self) -> tuple[int, int]:
-        """Of the comparisons without a verdict, those with the claimed sign, and their number.
-
-        Left out are claims on readings of ours, and those of which the runs are no fair test.
-        """
+        """Of comparisons of fair tests without a verdict, those with the claimed sign, and all."""
         fair = [x for x in self.counted if not (x.claim.reading or x.claim.wants)]
-        open_ = [x.signs for x in fair if x.label in (Label.UNDECIDED, Label.NOT_TESTED)]
+        open_ = [x.signs for x in fair if not x.decided]
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property

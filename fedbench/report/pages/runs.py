@@ -1,13 +1,9 @@
-"""What pages tell of runs: how they were made, their curves side by side, the data of `run.html`.
-
-A page that is opened from a disk may load scripts but no other files: its data are a few scripts.
-"""
+"""What pages tell of runs: how they were made, curves, searches, the data of `run.html`."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,34 +11,22 @@ import pandas as pd
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.search import as_trained
+from fedbench.plan.search import Winner, as_trained, scored, words
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import point_name, short, thinned
+from fedbench.spec import RunSpec
 from fedbench.spec.compositions import own_methods
 
 _POINTS = 60  # of a curve at most
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
-
 _SUMS = ("checksum", "sha256", "name")  # of a data set's origin: told on the page of a run
 
 Record = dict[str, Any]
 Counts = tuple[tuple[str, int], ...]  # texts, the most frequent first, each with its runs
-Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
 
 
-@dataclass(frozen=True)
-class Making:
-    """Where runs come from, as their records say."""
-
-    runs: int
-    seconds: float  # of local training, server and evaluation
-    days: tuple[str, ...]  # the first and the last on which a run ended, or none
-    devices: Counts
-    versions: Counts
-    data: Counts
-
-
-def making(records: Iterable[Record]) -> Making | None:
-    """The facts that these records tell; None if there is no record."""
+def making(records: Iterable[Record]) -> dict[str, Any] | None:
+    """Where runs come from, as their records say; None if there is no record."""
     everything = list(records)
     if not everything:
         return None
@@ -56,14 +40,13 @@ def making(records: Iterable[Record]) -> Making | None:
         of = record.get("data", {})
         facts = [f"{key}: {text}" for key, text in of.items() if key not in _SUMS]
         data.append([of.get("name", ""), *facts])
-    return Making(
-        runs=len(everything),
-        seconds=sum(sum(record.get("seconds", {}).values()) for record in everything),
-        days=tuple(dict.fromkeys((days[0], days[-1]))) if days else (),
-        devices=_counted(devices),
-        versions=_counted(versions),
-        data=_counted(data),
-    )
+    return {
+        "seconds": sum(sum(record.get("seconds", {}).values()) for record in everything),
+        "days": tuple(dict.fromkeys((days[0], days[-1]))) if days else (),  # the first and the last
+        "devices": _counted(devices),
+        "versions": _counted(versions),
+        "data": _counted(data),
+    }
 
 
 def _counted(told: list[list[str]]) -> Counts:
@@ -71,8 +54,8 @@ def _counted(told: list[list[str]]) -> Counts:
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:
-    """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
+def shards(plan: Plan, frames: dict[str, pd.DataFrame], records: dict[str, Any]) -> dict[str, str]:
+    """All runs in scripts, by the ids' last letter: a page on a disk can load no other files."""
     cells_of = grouped(plan.cells, lambda cell: cell.run_id)
     told: dict[str, dict[str, Any]] = {}
     shared: dict[str, int] = {}  # by facts that runs have in common, as JSON, their number
@@ -108,11 +91,8 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
 
 
 def _histories(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Of each run its id, how it ended, and what is drawn of it; scores come first.
-
-    Settings are not drawn, as they have no declared meaning. Columns are taken as arrays: a frame
-    per run would take most of the time of a report.
-    """
+    """Of each run its id, how it ended, and what is drawn of it; scores come first."""
+    # as arrays: a frame per run would take most of the time of a report
     columns: list[tuple[str, np.ndarray[Any, Any]]] = []
     numbers = [Metric(str(name)) for name in frame.select_dtypes(["number", "bool"])]
     for metric in sorted(numbers, key=lambda metric: not metric.is_score):
@@ -132,21 +112,14 @@ def _histories(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], dict[
         yield str(run), {"status": str(status[rows[-1]]), "rounds": int(rounds[rows[-1]])}, drawn
 
 
-_BASE, _BEST = "FedAvg", 4  # drawn first, and how many others beside it
-
-Chosen = dict[str, dict[str, list[str]]]  # setting → method → ids of its runs, one per seed
+_BASE, _BEST = "FedAvg", 4  # drawn first, and how many that are best in the first setting
 
 
 def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
-    """What the page's script is given: the `runs` that are there, and the methods `drawn` first.
-
-    frame: the collected histories. Settings are named 'CIFAR-10, α = 0.6', where grids differ with
-    the grid. Drawn first are FedAvg, methods of one's own, and those with the highest last accuracy
-    in the first setting. Empty if the paper compares no methods or no run is there.
-    """
+    """What the page's script is given: the `runs` that are there, and the methods `drawn` first."""
     last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
     having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
-    found: Chosen = {}
+    found: dict[str, dict[str, list[str]]] = {}  # setting → method → ids of its runs
     for setting, cells in grouped(having, _setting).items():
         runs = {cell.run_id for cell in cells}
         one_run_each = len({(cell.coords["method"], cell.seed) for cell in cells}) == len(runs)
@@ -166,3 +139,54 @@ def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
 def _setting(cell: Cell) -> str:
     levels = [point_name(*at) for at in cell.coords.items() if at[0] != "method"]
     return ", ".join(levels) or "all runs"
+
+
+class SearchOnPage(NamedTuple):
+    """One search: the settings of the paper it serves, each point's score, and the best."""
+
+    served: tuple[str, ...]  # these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'
+    methods: frozenset[str]  # those among them
+    rule: str
+    tried: tuple[tuple[str, str], ...]  # (point, score) in the grid's order
+    lost: frozenset[str]  # points of which a trial diverged
+    chosen: str
+    near_chance: bool  # whether even the best point scored next to nothing
+    at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
+
+
+def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
+    """The paper's searches that have chosen, in the plan's order; `lost` are diverged runs' ids."""
+    searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
+    cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
+    theirs, shown = plan.papers[paper].paper_grids, []
+    for search, served in cells.items():
+        run = served[0].run
+        if found := collected.winner(search, run):
+            names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
+            points = [_pairs(trial) for trial in found["trials"]]
+            scores = [_score(trial["score"], run) for trial in found["trials"]]
+            # the runs of trials stand by seed, and by point of the grid
+            gone = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in lost]
+            page = SearchOnPage(
+                served=tuple(dict.fromkeys(names)),
+                methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
+                rule=words(run),
+                tried=tuple(zip(points, scores, strict=True)),
+                lost=frozenset(points[n % len(points)] for n in gone),
+                chosen=_pairs(found["chosen"]),
+                near_chance=collected.near_chance(search, run),
+                at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
+            )
+            shown.append(page)
+    return shown
+
+
+def _score(score: float | None, run: RunSpec) -> str:
+    if score is None or run.tune is None:
+        return "–"
+    metric = Metric(scored(run.tune))
+    return f"{100 * score:.1f}" if metric.is_score and not metric.target else f"{score:g}"
+
+
+def _pairs(point: Winner) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items() if name != "score")

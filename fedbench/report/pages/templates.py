@@ -8,8 +8,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from fedbench.report.claims.page import FILTERS, plots
-from fedbench.report.pages.items import FRONT, TableOnPage
-from fedbench.report.pages.leaderboard import board
+from fedbench.report.pages.items import FRONT, TableOnPage, board
 from fedbench.report.tables.export import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
 from fedbench.report.tables.facts import shown
 from fedbench.report.values import numbers

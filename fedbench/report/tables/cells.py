@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,23 +53,17 @@ class Run:
         return self.status is Status.DIVERGED
 
 
-@dataclass(frozen=True)
-class Pooled:
+class Pooled(NamedTuple):
     """√(Σ (nᵢ − 1) sᵢ² / Σ (nᵢ − 1)) over `cells` cells, cell i of nᵢ seeds with deviation sᵢ."""
 
     std: float
-    freedom: int  # Σ (nᵢ − 1), the degrees of freedom
+    freedom: int  # Σ (nᵢ − 1)
     cells: int
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """One cell of a table, in the table's unit; `coords` has the metric as one more axis.
-
-    `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
-    method alone, or, in a table with one method, with the cells of its metric and data set. A cell
-    with a diverged run has none: it varies by tens of points where the others do by one.
-    """
+    """One cell of a table, in the table's unit; `coords` has the metric as one more axis."""
 
     place: Place
     coords: dict[str, Level]
@@ -79,7 +74,7 @@ class TableCell:
     near: float | None = None  # below this, in the table's unit, a number is near chance
     tuned_near_chance: bool = False  # settings were chosen by trials near chance: as good as random
     best: bool = False
-    pooled: Pooled | None = None
+    pooled: Pooled | None = None  # the deviation over seeds that it shares with like cells
 
     @property
     def contest(self) -> Contest:
@@ -98,20 +93,17 @@ class TableCell:
 
     @property
     def measured(self) -> Stat | None:
-        """Mean and standard deviation over the measured runs; None if there is none.
-
-        The mean is NaN if a value is, and infinite if a run did not reach what the metric asks for.
-        """
+        """Over the measured runs; infinite if a run did not reach what the metric asks for."""
         values = [run.value for run in self.runs if run.value is not None]
         if not values:
             return None
-        if not np.isfinite(values).all():
-            return Stat(float("nan" if np.isnan(values).any() else "inf"), None)
-        return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
+        mean = float(np.mean(values))
+        varied = len(values) > 1 and math.isfinite(mean)
+        return Stat(mean, float(np.std(values, ddof=1)) if varied else None)
 
     @property
     def spread(self) -> tuple[float, int] | None:
-        """The standard deviation over the measured runs, none diverged, and their number."""
+        """The standard deviation, and of how many runs; None where one diverged."""
         std = self.measured.std if self.measured and not self.diverged else None
         return None if std is None else (std, len(self.measured_runs))
 
@@ -149,10 +141,9 @@ def comparable(cell: TableCell, table: Table) -> float:
 def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:
     """Mark the best method's cell among those cells that differ in the method alone.
 
-    Values that are equal at the table's digits tie. All that tie for the best are marked, but none
-    if they are more than half, none that is near chance, none where a method's settings were chosen
-    by trials near chance, and none while a method has a run, such as a further seed, that another
-    one lacks.
+    All that tie at the table's digits are marked, but none if they are more than half, none that is
+    near chance or stands beside settings chosen near it, and none while a method has a run, such as
+    a further seed, that another one lacks.
     """
     best: dict[Contest, float] = {}  # its best score; not a number if it has no best one
     contests = grouped((cell for cell in cells if not cell.control), lambda cell: cell.contest)
@@ -179,11 +170,7 @@ def learned(cells: Iterable[TableCell]) -> set[Contest]:
 
 
 def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
-    """The cells as they are listed, or those of the best method first.
-
-    The best has the highest mean of the table's first metric over these cells, or of the first
-    that they have. Methods without a number come last; equal ones stay as the grid lists them.
-    """
+    """The cells as listed, or those of the best method first, by the first metric they have."""
     if table.order == "as listed":
         return list(cells)
     there = {cell.place.metric for cell in cells}
@@ -196,11 +183,7 @@ def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
 
 
 def with_same_seeds(cells: Iterable[TableCell]) -> list[TableCell]:
-    """The cells with the seeds alone that more than half of a contest's methods are planned with.
-
-    Means over other seeds are no comparison: further seeds of some methods are left aside, and so
-    is a method that lacks one of these seeds.
-    """
+    """The cells with the seeds of more than half of a contest's methods; none that lacks one."""
     trimmed = []
     for rivals in grouped(cells, lambda cell: cell.contest).values():
         seeds = [{run.seed for run in cell.runs} for cell in rivals]

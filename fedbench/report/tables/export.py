@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 from pylatexenc import latexencode
@@ -23,8 +23,7 @@ TUNED_NEAR_CHANCE = "chosen near chance"
 ABSENT = "Not listed, because no run is finished"
 
 
-@dataclass(frozen=True)
-class CellText:
+class CellText(NamedTuple):
     """A number or a word; a deviation, if any; whether it is bold; remarks to stand behind."""
 
     value: str
@@ -33,13 +32,11 @@ class CellText:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class TextTable:
+class TextTable(NamedTuple):
     """A table of texts."""
 
-    columns: Sequence[
-        tuple[str, str]
-    ]  # group and title; neighbours of a group stand under its name
+    # group and title; neighbours of a group stand under its name
+    columns: Sequence[tuple[str, str]]
     left: int  # of the columns, which hold the headings of rows
     rows: Sequence[Sequence[CellText]]
     caption: str
@@ -125,13 +122,7 @@ _LATEX = r"""% needs \usepackage{{booktabs,graphicx,amssymb}}
 
 
 def tidy(paper: str, cells: list[TableCell], notes: Mapping[str, str]) -> pd.DataFrame:
-    """One row per cell; `run_ids` are the measured runs, and `notes` says what their data lack.
-
-    `pooled_std` is the deviation pooled over cells, `pooled_freedom` its degrees of freedom.
-    `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
-    diverged, `n_planned` all that were planned. `chosen_near_chance` is 1 if a search chose their
-    settings among trials that had learned next to nothing, else 0.
-    """
+    """One row per cell, as docs/howto/results.md has it; `notes` says what runs' data lack."""
     records = []
     for cell in cells:
         place, runs = cell.place, cell.measured_runs
@@ -158,11 +149,7 @@ def to_csv(frame: pd.DataFrame) -> str:
 
 
 def plain(value: object) -> object:
-    """The value, with an apostrophe in front of text that a spreadsheet would take for a formula.
-
-    An apostrophe is how spreadsheets themselves mark a cell as text. A program that reads the file
-    removes it from text that begins with "'=" and the like. Numbers stay as they are.
-    """
+    """The value, an apostrophe before text that a spreadsheet would take for a formula."""
     if not isinstance(value, str) or not value.startswith(_COMMANDS):
         return value
     try:
@@ -173,10 +160,7 @@ def plain(value: object) -> object:
 
 
 def to_latex(table: TextTable, label: str) -> str:
-    """The table as a `table` environment, its remarks in the caption.
-
-    The document must use booktabs, graphicx and amssymb. Too wide a table is scaled to the line.
-    """
+    """The table as a `table` environment, its remarks in the caption."""
     heads = [tuple(map(latex, head)) for head in table.columns]
     grouped = any(group for group, _ in heads)
     titles = pd.Index([title for _, title in heads])
@@ -202,10 +186,7 @@ def _latex_cell(cell: CellText) -> str:
 
 @lru_cache(maxsize=10_000)
 def latex(text: str) -> str:
-    """Text of which LaTeX, pdflatex included, prints every character as it stands.
-
-    What it has no letter for stands as its number in Unicode, such as [U+1F600].
-    """
+    """Text that pdflatex prints as it stands; without a letter for it, as in [U+1F600]."""
     return str(_encoder().unicode_to_latex(text))
 
 

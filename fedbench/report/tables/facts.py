@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.checks import Checked, checked
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import require_among
 from fedbench.paper.levels import Settings, known_levels, layered, level_settings
 from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
@@ -118,12 +118,11 @@ class PaperReader:
 
     def settings(self, axis: str, level: Level) -> Settings:
         """The settings of a level; raises `FedbenchError` if there is no such axis or level."""
-        by_level = known_levels(axis, self.paper.levels)
-        if by_level is None and axis not in RunSpec.model_fields:
-            axes = [*self.paper.levels, *RunSpec.model_fields]
-            raise FedbenchError(f"facts.{self.key}: {unknown('axis', axis, axes)}")
-        if by_level is not None and level not in by_level and "each" not in by_level:
-            raise FedbenchError(f"facts.{self.key}: {unknown(axis, level, map(str, by_level))}")
+        by_level, place = known_levels(axis, self.paper.levels), f"facts.{self.key}"
+        if by_level is None:
+            require_among(place, "axis", axis, [*self.paper.levels, *RunSpec.model_fields])
+        elif "each" not in by_level:
+            require_among(place, axis, level, by_level)
         return level_settings(self.paper.levels, axis, level)
 
 
@@ -136,10 +135,7 @@ class Fact(Checked, ABC):
 
 
 def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
-    """The table of facts `key` of a paper.
-
-    Raises `FedbenchError` on an unknown name, or on a printed number that the table does not show.
-    """
+    """The table of facts `key`; `FedbenchError` on a printed number that it does not show."""
     choice, reader = paper.facts[key].kind, PaperReader(key, paper, printed)
     fact: Fact = registry.build("facts", choice.name, choice.params)
     table = fact.table(reader)

@@ -1,6 +1,7 @@
 """The cells of a paper's table from its plan, its printed numbers and the collected runs."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from math import inf, isinf, sqrt
 
 import pandas as pd
@@ -17,7 +18,6 @@ from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_be
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import GuessOf, declared
 from fedbench.report.values.numbers import point_name
-from fedbench.store import RunState
 
 
 def table_cells(
@@ -28,15 +28,11 @@ def table_cells(
     tuned_near_chance: frozenset[str] = frozenset(),
     guess_of: GuessOf = declared,
 ) -> list[TableCell]:
-    """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
-
-    `frame` holds the collected runs; a planned run that is not in it is missing. The settings of
-    runs `tuned_near_chance` were chosen by trials near chance; `guess_of` says what guessing gives.
-    """
+    """All cells of the table at the keys (paper, table), in the grid's order, the best marked."""
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
     planned = plan.select(at[0], table.grid, table.where)
     groups = grouped(planned, lambda cell: str(_coords(cell, table)))
-    runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
+    run_of = _runs_of(plan, at, frame)
     found: list[TableCell] = []
     for metric in table.metrics:
         factor, asked = Metric(metric).factor(table), reading(metric, table.at)
@@ -52,7 +48,7 @@ def table_cells(
                     coords=coords,
                     control=coords.get("method") in table.controls,
                     printed=printed.numbers.get(place),
-                    runs=tuple(runs_behind.run(cell, values, asked) for cell in cells),
+                    runs=tuple(run_of(cell, values, asked) for cell in cells),
                     substituted=cells[0].substituted,
                     near=guess.limit * factor if guess and labels else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
@@ -63,54 +59,52 @@ def table_cells(
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:
-    """The levels of a planned cell, without the axes that count as repeats."""
     return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
 
 
 def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
     """By the levels and seed of a planned cell, the run whose value is subtracted, if any is."""
-    table, bases = plan.papers[at[0]].tables[at[1]], {}
-    run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(at[0], table.grid, {})}
-    for cell in plan.select(at[0], table.grid, table.where) if table.minus else ():
-        place = cell.coords | table.minus
-        if (str(place), cell.seed) not in run_at:
-            raise FedbenchError(
-                f"{at[0]}: tables.{at[1]}.minus: no run at {place}, seed {cell.seed}"
-            )
-        bases[str(cell.coords), cell.seed] = run_at[str(place), cell.seed]
+    (paper, key), bases = at, dict[tuple[str, int], str]()
+    table = plan.papers[paper].tables[key]
+    run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(paper, table.grid, {})}
+    for cell in plan.select(paper, table.grid, table.where) if table.minus else ():
+        base = str(cell.coords | table.minus), cell.seed
+        if base not in run_at:
+            raise FedbenchError(f"{paper}: tables.{key}.minus: no run at {base[0]}, seed {base[1]}")
+        bases[str(cell.coords), cell.seed] = run_at[base]
     return bases
 
 
-@dataclass(frozen=True)
-class _RunsBehind:
-    """The runs behind a table: how they ended, what a search chose, what is subtracted."""
+def _runs_of(
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame
+) -> Callable[[Cell, dict[str, float], Reading], Run]:
+    """What tells the run of a planned cell, by a metric's values and how it is read."""
+    table, bases = plan.papers[at[0]].tables[at[1]], _bases(plan, at)
+    states, tuned = frames.states(frame), frames.tuned(frame)
 
-    table: Table
-    states: dict[str, RunState]
-    tuned: dict[str, str]
-    bases: dict[tuple[str, int], str]
-
-    def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """The run of a planned cell; it has no value if it ends before the rounds asked for."""
-        name, base = cell.run_id, self.bases.get((str(cell.coords), cell.seed))
+    def run(cell: Cell, values: dict[str, float], asked: Reading) -> Run:
+        name, base = cell.run_id, bases.get((str(cell.coords), cell.seed))
         value = values.get(name)
         if base is not None and value is not None:  # infinite is a target that was not reached
             value = None if isinf(values.get(base, inf)) else value - values[base]
         if cell.run.rounds < asked.needs:
             value, status = None, Status.TOO_SHORT
-        elif not {name, base or name} <= self.states.keys():
+        elif not {name, base or name} <= states.keys():
             status = Status.MISSING
         else:
-            status = Status.NO_NUMBER if value is None else Status(self.states[name].status)
-        end = self.states[name].round if status is Status.DIVERGED else cell.run.rounds
-        at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
-        return Run(name, cell.seed, status, value, self.tuned.get(name, ""), at, end)
+            status = Status.NO_NUMBER if value is None else Status(states[name].status)
+        end = states[name].round if status is Status.DIVERGED else cell.run.rounds
+        over = ", ".join(point_name(axis, cell.coords[axis]) for axis in table.over)
+        return Run(name, cell.seed, status, value, tuned.get(name, ""), over, end)
+
+    return run
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
-    """Each cell that has a deviation with the one that it shares; that of few seeds says little.
+    """Each cell that has a deviation with the one that it shares with the others of its contest.
 
-    Cells of the very same runs, such as of a method under two names, count once.
+    In a table with one method, with the cells of its metric and data set. The very same runs, such
+    as of a method under two names, count once. Diverged runs vary by tens of points, and have none.
     """
     alone = len({cell.place.method for cell in cells}) == 1
     keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]

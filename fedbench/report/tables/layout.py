@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.items import Table
@@ -23,8 +24,7 @@ _BLOCKS = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One row: headings, and cells by column."""
 
     heads: tuple[tuple[str, int], ...]  # each with how many rows it spans; 0: written above
@@ -32,17 +32,20 @@ class Row:
     control: bool
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Rows under one title."""
 
     title: str
     rows: tuple[Row, ...]
     substituted: Substitutions  # in all of their cells; empty if the cells differ in it
 
+    @property
+    def cells(self) -> list[TableCell]:
+        """All its cells, row by row."""
+        return [cell for row in self.rows for cell in row.cells.values()]
 
-@dataclass(frozen=True)
-class Block:
+
+class Block(NamedTuple):
     """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'."""
 
     kind: str
@@ -72,8 +75,7 @@ class TableLayout:
     @property
     def each(self) -> str:
         """How many runs are behind each number, such as '3 seeds'; '' if cells differ in it."""
-        rows = [row for group in self.groups for row in group.rows]
-        cells = [cell for row in rows for cell in row.cells.values() if cell]
+        cells = [cell for group in self.groups for cell in group.cells]
         found = {len(cell.measured_runs) for cell in cells}
         if len(found) != 1 or any(cell.missing or cell.runs[0].at for cell in cells):
             return ""
@@ -98,14 +100,11 @@ class TableLayout:
 
 
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
-    """Lay out the cells, grouped by the first row axis if there are two or more, as papers do.
-
-    Rows without a finished run are kept where rows stand as listed, or where no run is finished.
-    """
+    """Lay out the cells, grouped by the first row axis if there are two or more, as papers do."""
     (rows, columns), absent = axes(table), tuple[str, ...]()
     first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
     begun = {_point(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
-    if begun and table.order != "as listed":
+    if begun and table.order != "as listed":  # there, rows without a finished run are left out
         absent = tuple(_absent(first, inner, cells, begun))
         cells = [cell for cell in cells if _point(cell, rows) in begun]
     ordered = in_order(table, cells) if "method" in first else cells
@@ -123,9 +122,9 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         labels["printed"] |= {} if cell.printed is None else label
         labels["difference"] |= {} if cell.difference is None else label
     blocks = tuple(Block(kind, _BLOCKS[kind], of) for kind, of in labels.items() if of)
-    mixed = [row for group in groups if not group.substituted for row in group.rows]
-    swapped = [cell.substituted for row in mixed for cell in row.cells.values()]
-    marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, swapped)), start=1)}
+    mixed = [cell for group in groups if not group.substituted for cell in group.cells]
+    alone = (cell.substituted for cell in mixed)
+    marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, alone)), start=1)}
     return TableLayout(heads, blocks, groups, marks, tuple(_pooled(table, cells)), absent)
 
 
@@ -154,7 +153,7 @@ def label_of(cell: TableCell, names: Names) -> str:
 
 
 def _group(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
-    """The group of these cells, one row per combination of levels of the `inner` axes."""
+    """One row per combination of levels of the `inner` axes."""
     rows = grouped(cells, lambda cell: _point(cell, inner))
     spans = Counter(point[:depth] for point in rows for depth in range(1, len(inner) + 1))
     # axis by axis, levels in the order in which they appear

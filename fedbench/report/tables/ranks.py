@@ -1,7 +1,4 @@
-"""Mean ranks of a table's methods over its settings, and which methods differ in them.
-
-Friedman's test asks whether any of them differ, Nemenyi's which pairs do (Demšar, JMLR 2006).
-"""
+"""Mean ranks of a table's methods, and which of them differ (Demšar, JMLR 2006)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +6,7 @@ from math import sqrt
 
 import pandas as pd
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
@@ -74,13 +72,9 @@ class Ranks:
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     """Rank the means over the seeds, or each seed apart, by the table's first metric.
 
-    Settings in which all methods are near chance, or the trials that chose a method's settings, are
-    left out, and so are those that most methods lack, and means of which a seed is not finished.
-    Means are over the seeds that most methods of a setting are planned with.
-    None if fewer than three methods have a mean in every setting, if there are fewer than three
-    settings, or if neither more nor less of the metric is better. Means are rounded to the digits
-    that the table shows; those that then are equal share their ranks, and what is not finite ranks
-    last. Settings that consist of the very same runs count once.
+    Left out are settings that no method learned, or that most methods lack, means of which a seed
+    is not finished, and methods that lack a setting; the very same runs count once. None with fewer
+    than three methods or settings. Means that are equal at the table's digits share their ranks.
     """
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
@@ -133,12 +127,10 @@ def _test(placed: pd.DataFrame) -> Significance:
 
 def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
     """Settings × methods, more is better; NaN where a setting lacks a method."""
-    scores: dict[str, dict[str, float]] = {}
-    runs: dict[str, set[str]] = {}
-    for cell in cells:
-        place = f"{cell.place.dataset};{cell.place.setting}"
-        scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
-        runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
-    once = {frozenset(ids): place for place, ids in reversed(runs.items())}
-    places = [place for place in scores if place in once.values()]
-    return pd.DataFrame([scores[place] for place in places], index=places)
+    scores: dict[frozenset[str], tuple[str, dict[str, float]]] = {}  # the very same runs once
+    for (dataset, setting, _), rivals in grouped(cells, lambda cell: cell.contest).items():
+        runs = frozenset(run.id for cell in rivals for run in cell.measured_runs)
+        of = {cell.place.method: comparable(cell, table) for cell in rivals}
+        scores.setdefault(runs, (f"{dataset};{setting}", of))
+    places = [place for place, _ in scores.values()]
+    return pd.DataFrame([row for _, row in scores.values()], index=places)

@@ -45,7 +45,7 @@ def _bars(ranks: Ranks, names: dict[str, str], title: str) -> Figure:
     width = _SCALE + 2 * _LETTER * longest
     lines = layout.wrapped(title, width - (0.1 if ranks.test else 1.5))
     rows = max(label.count("\n") + 1 for label in labels.values())
-    figure = layout.blank(width, 1)
+    figure = Figure((width, 1))
     axes = figure.subplots()
     axes.grid(visible=False)
     axes.spines["top"].set_visible(True)

@@ -44,8 +44,7 @@ class Written:
 def write(draw: Callable[[], Figure], *files: Path) -> Written:
     """Draw a figure and write it to each file in the format of its ending.
 
-    The same figure gives the same bytes. Letters that the font lacks are taken from other installed
-    fonts. Raises `FedbenchError` on an ending other than .svg, .png and .pdf.
+    The same figure gives the same bytes. Letters that the font lacks are taken from other fonts.
     """
     for file in files:
         if file.suffix not in _SAVED:
@@ -53,9 +52,8 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
     with mpl.rc_context({**THEME, "svg.hashsalt": files[0].stem}):
         figure = draw()
         lacking = _lacking(figure)
-        fonts = {letter: font for letter in lacking if (font := _font_with(letter))}
-        if fonts:
-            mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted({*fonts.values()})]
+        if fonts := {_font_with(letter) for letter in lacking} - {""}:
+            mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted(fonts)]
             figure = draw()
             lacking = _lacking(figure)
         if engine := figure.get_layout_engine():

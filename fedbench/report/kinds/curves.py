@@ -20,19 +20,15 @@ from fedbench.spec import RunSpec
 
 
 def _passes_per_round(run: RunSpec) -> float:
-    """Forward passes over a client's data per round: E for FedAvg, E + 1 for ASD.
+    """Forward passes over a client's data per round: E (1 + forward − teachers) + teachers.
 
-    ASD's teacher does not change within a round, so that its outputs can be computed once and used
-    in all E epochs. By what the parts declare it is E (1 + forward − teachers) + teachers. Raises
-    `FedbenchError` where local work is counted in steps.
+    That is E for FedAvg and E + 1 for ASD, whose teacher stays the same within a round.
     """
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
     epochs = run.local_epochs
     if epochs is None:
-        raise FedbenchError(
-            f"run {run.id}: steps = {run.steps}, but units are counted in epochs; use x: round"
-        )
+        raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
     parts = [registry.build("method", part.name, part.params) for part in run.parts]
     costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
     once = sum(cost.teachers for cost in costs)
@@ -100,16 +96,15 @@ class Curves(Kind):
     def rows(self, hue: Hue) -> pd.DataFrame:
         """Mean and standard deviation over the seeds at each evaluated round."""
         runs = self._smoothed(hue)
-        if not len(runs.columns):
+        if runs.columns.empty:
             return pd.DataFrame()
         told = {"mean": runs.mean(axis=1), "std": runs.std(axis=1), "runs": runs.count(axis=1)}
         return pd.DataFrame({"round": runs.index, self.x: self._along(hue), **told})
 
     def _line(self, axes: Axes, hue: Hue, place: int, shift: float) -> None:
-        """Draw one hue; later lines are thinner, so that a line below them can still be seen.
+        """Draw a hue; later lines are thinner and begin further right with their markers.
 
-        Its first marker is moved by a share of the distance between two of them, so that markers of
-        lines that run together do not hide each other.
+        So lines that run together do not hide each other.
         """
         name = f"{axes.get_gid()}-{place}"
         runs = self._smoothed(hue).set_axis(self._along(hue))
@@ -137,10 +132,7 @@ class Curves(Kind):
             return rounds * _passes_per_round(hue.cells[0].run)
         along = hue.history(self.x).mean(axis=1).reindex(rounds)
         if along.isna().all():
-            raise FedbenchError(
-                f"figure kind curves: x = '{self.x}', but no run has this column; runs of earlier "
-                "versions lack it"
-            )
+            raise FedbenchError(f"figure kind curves: x = '{self.x}', but no run has this column")
         return along.to_numpy(dtype=float)
 
     def _mark(self, axes: Axes, panel: Panel) -> None:

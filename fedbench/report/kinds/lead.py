@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 import seaborn as sns
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import require_among
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
 from fedbench.report.figures.layout import listed, name_lines, tip
@@ -84,10 +85,7 @@ class Lead(Kind):
         return []
 
     def _leads(self, panel: Panel) -> Leads | None:
-        if self.base not in {hue.label for hue in panel.hues}:
-            raise FedbenchError(
-                f"figure kind lead: base = '{self.base}' is not among what is drawn"
-            )
+        require_among("figure kind lead", "base", self.base, [hue.label for hue in panel.hues])
         sign, block = -1 if Metric(panel.metric).lower_is_better else 1, _block(panel)
         of_hue = {
             hue.label: sign * hue.readings.set_index(block)["value"]
@@ -100,9 +98,9 @@ class Lead(Kind):
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
         names = [str(name) for name in lead.mean.index]
         rows = pd.DataFrame({"name": names, "lead": lead.mean.to_numpy()})
-        rows["half"] = [float("nan") if x == self.base else lead.half[x] for x in names]
+        rows["half"] = lead.half.drop(self.base).reindex(names).to_numpy()
         rows["told"] = [lead.tells(name) for name in names]
-        rows["collapsed"] = [name in lead.collapsed for name in names]
+        rows["collapsed"] = rows["name"].isin(lead.collapsed)
         for (told, collapsed), alike in rows.groupby(["told", "collapsed"]):
             look = stroke(Style(INK if told else GREY, "", "s" if collapsed else "o", not told))
             points(
@@ -126,11 +124,10 @@ class Lead(Kind):
 
 def _collapsed(hue: Hue) -> bool:
     """Whether a run diverged, or is near chance where accuracies are compared."""
-    if hue.diverged or not Metric(hue.metric).is_of_labels:
-        return bool(hue.diverged)
     guess = hue.collected.guess_of(hue.cells[0].run.dataset)
-    limit = guess.limit * hue.factor if guess else 0.0
-    return bool((hue.readings["value"] < limit).any())
+    if hue.diverged or guess is None or not Metric(hue.metric).is_of_labels:
+        return bool(hue.diverged)
+    return bool((hue.readings["value"] < guess.limit * hue.factor).any())
 
 
 def _is_whole(hue: Hue) -> bool:
@@ -256,13 +253,10 @@ class Pareto(Kind):
 
 def _point(hue: Hue, cost: str) -> Point | None:
     """The hue's means; None unless every planned run has a score and a cost and none diverged."""
-    if hue.diverged:
+    scores, costs = hue.readings.set_index("run")["value"].dropna(), hue.read(cost)
+    if hue.diverged or not hue.planned <= {*scores.index} & costs.keys():
         return None
-    scores = hue.readings.set_index("run")["value"].dropna()
-    costs, runs = hue.read(cost), hue.planned
-    if not runs or not runs <= {*scores.index} & costs.keys():
-        return None
-    mean = sum(costs[run] for run in runs) / len(runs)
+    mean = fmean(costs[run] for run in hue.planned)
     if mean == float("inf"):
         return None
     return Point(hue, mean, float(scores.mean()), _over_seeds(hue.readings))

@@ -148,10 +148,7 @@ class Embedding(Kind):
 
 
 def scatter(axes: Axes, points: pd.DataFrame, at: tuple[str, str], **look: Any) -> None:
-    """Draw the points of a table with a column `label`, each class in its own style.
-
-    A class at a time: an SVG then says a style once for all points of a class.
-    """
+    """Draw the points of a table, each class (`label`) in its own style, which an SVG says once."""
     for label, own in points.groupby(points["label"].astype(int)):
         mark = style(int(label))
         where = {"x": at[0], "y": at[1], "ax": axes, "legend": False}

@@ -1,6 +1,5 @@
 """Draws a figure: its title, its panels in rows and columns, its legend."""
 
-import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -134,10 +133,7 @@ def _broken_labels(figure: Figure) -> bool:
 def listed(
     title: str, names: Sequence[Sequence[str]], width: float, free: float
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a line for each name: axes side by side, one per list of names.
-
-    Each has `width` inches with its names; `free` inches beside the title stay free.
-    """
+    """Axes of `width` inches side by side, a line per name; `free` inches beside the title."""
     wide = width * len(names)
     lines = wrapped(title, wide - free)
     high = _ROW * max(map(len, names))
@@ -186,14 +182,9 @@ def remark(figure: Figure, text: str) -> None:
     figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)
 
 
-_TIP = " tip "  # in ids, which have no spaces otherwise
+TIP = " tip "  # in ids, which have no spaces otherwise
 
 
 def tip(axes: Axes, words: str) -> str:
     """The id of something drawn that a page names under the pointer."""
-    return f"{axes.get_gid()}{_TIP}{words}"
-
-
-def with_tips(svg: str) -> str:
-    """The SVG with a title in place of each id that `tip` gave."""
-    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)
+    return f"{axes.get_gid()}{TIP}{words}"

@@ -191,33 +191,20 @@ def filling(style: Style, strength: float = 0) -> dict[str, Any]:
     return {"facecolor": colour, "edgecolor": INK, "hatch": hatch, "linewidth": 0.6}
 
 
-def bars(
-    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], looks: dict[str, Any], **options: Any
-) -> None:
-    """Bars of the columns `at` of a table, side by side by its `hue`, which `looks` fills."""
-    colours = {name: look["facecolor"] for name, look in looks.items()}
-    sns.barplot(
-        rows, x=at[0], y=at[1], hue="hue", hue_order=list(looks), palette=colours, saturation=1,
-        legend=False, ax=axes, **options,
-    )  # fmt: skip
+def bars(axes: Axes, rows: pd.DataFrame, looks: dict[str, Any], **options: Any) -> None:
+    """Bars of a table's rows, side by side by their `hue`, which `looks` fills."""
+    sns.barplot(rows, hue="hue", hue_order=list(looks), legend=False, ax=axes, **options)
     for hue, look in zip(axes.containers, looks.values(), strict=True):
         for bar in hue:
             bar.set(**look)
     axes.grid(visible=False, axis="x")
 
 
-def points(
-    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], spread: str, **options: Any
-) -> None:
-    """Points at the columns `at` of a table, with intervals of `spread` around the second.
+def points(axes: Axes, rows: pd.DataFrame, value: str, **options: Any) -> None:
+    """Points of a table's rows, with intervals of `spread` around their `value`.
 
     Seaborn takes an interval from values alone: here the range of its middle and its two ends.
     """
-    along, across = at
-    ends = [rows.assign(**{across: rows[across] + n * rows[spread]}) for n in (-1, 1)]
-    values = pd.concat([rows, *ends], ignore_index=True)
-    x, y = (across, along) if options.get("orient") == "y" else (along, across)
-    sns.pointplot(
-        values, x=x, y=y, estimator="median", errorbar=("pi", 100), linewidth=1, ax=axes,
-        **options | {"linestyle": "none"},
-    )  # fmt: skip
+    ends = [rows.assign(**{value: rows[value] + n * rows["spread"]}) for n in (-1, 1)]
+    options |= {"estimator": "median", "errorbar": ("pi", 100), "linestyle": "none"}
+    sns.pointplot(pd.concat([rows, *ends], ignore_index=True), linewidth=1, ax=axes, **options)

@@ -50,9 +50,9 @@ class Bars(Kind):
         finite = {at: of for at, of in values.items() if np.isfinite(of).all()}  # others: no mean
         rows = [(panel.hues[i].label, j, x) for (i, j), of in finite.items() for x in of]
         bars(
-            axes, pd.DataFrame(rows, columns=["hue", "group", "value"]), ("group", "value"),
-            {hue.label: filling(hue.style) for hue in panel.hues}, order=range(len(groups)),
-            width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
+            axes, pd.DataFrame(rows, columns=["hue", "group", "value"]),
+            {hue.label: filling(hue.style) for hue in panel.hues}, x="group", y="value",
+            order=range(len(groups)), width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
             err_kws={"color": INK, "linewidth": 0.9},
         )  # fmt: skip
         places = [(i - (count - 1) / 2) * _GROUP / count for i in range(count)]
@@ -113,8 +113,8 @@ class Levels(Kind):
                 )  # fmt: skip
         ticks = sorted(map(float, levels))
         axes.set_xticks(ticks, [level_text(level) for level in ticks])
-        axes.set_xlabel(_TITLES.get(self.axis, axis_name(self.axis)))
-        axes.set_ylabel(metric_label(panel.metric))
+        title = _TITLES.get(self.axis, axis_name(self.axis))
+        axes.set(xlabel=title, ylabel=metric_label(panel.metric))
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,11 @@ class Changes(Kind):
         first = rows[rows["hue"] == next(iter(tables)).label]
         shown = first.sort_values(["count", "label"], ascending=[False, True])
         looks, order = {hue.label: filling(hue.style) for hue in tables}, list(shown["label"])
-        bars(axes, rows, ("label", "change"), looks, order=order, width=0.8, errorbar=None)
+        bars(axes, rows, looks, x="label", y="change", order=order, width=0.8, errorbar=None)
         axes.axhline(0, color=INK, linewidth=0.8)
         ticks = [f"{label}\n{n}" for label, n in zip(order, shown["count"], strict=True)]
         axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
-        axes.set_ylim(-100, 100)
-        axes.set_xlabel("Class and number of samples")
-        axes.set_ylabel("Change (points)")
+        axes.set(ylim=(-100, 100), xlabel="Class and number of samples", ylabel="Change (points)")
 
 
 def _last_round(hue: Hue) -> pd.DataFrame:
@@ -215,8 +213,7 @@ def draw_partitions(
         _draw(axes, counts, scale)
         axes.set_title(name, fontsize=9)
         part = f" (first {len(counts)} of {len(every)})" if len(counts) < len(every) else ""
-        axes.set_xlabel(f"client{part}")
-        axes.set_ylabel("" if place else "class")
+        axes.set(xlabel=f"client{part}", ylabel="" if place else "class")
         axes.tick_params(labelleft=not place)
     parts = [most / part for part in (1, 4, 20) if most >= part]
     key = dict.fromkeys(max(n for n in _ROUND if n <= part) for part in parts)

@@ -20,10 +20,7 @@ from fedbench.spec import RunSpec
 
 
 def _passes_per_round(run: RunSpec) -> float:
-    """Forward passes over a client's data per round: E (1 + forward − teachers) + teachers.
-
-    That is E for FedAvg and E + 1 for ASD, whose teacher stays the same within a round.
-    """
+    """Passes over a client's data: E for FedAvg, E + 1 for ASD, whose teacher is asked once."""
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
     epochs = run.local_epochs
@@ -33,10 +30,6 @@ def _passes_per_round(run: RunSpec) -> float:
     costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
     once = sum(cost.teachers for cost in costs)
     return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
-
-
-def _drawn(panel: Panel) -> list[tuple[int, Hue]]:
-    return [(i, hue) for i, hue in enumerate(panel.hues) if len(hue.curves.columns)]
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
@@ -70,14 +63,14 @@ class Curves(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
-        drawn = _drawn(panel)
-        for place, hue in drawn:
-            self._line(axes, hue, place, place / len(panel.hues))
+        for place, hue in enumerate(panel.hues):
+            if not hue.curves.empty:
+                self._line(axes, hue, place, place / len(panel.hues))
         axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
-        for _, hue in drawn if Metric(panel.metric).is_of_labels else ():
+        for hue in panel.hues if Metric(panel.metric).is_of_labels else ():
             guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
             if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
                 axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
@@ -89,23 +82,21 @@ class Curves(Kind):
 
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
         """The means over the seeds, by what stands along the bottom axis."""
-        for place, hue in _drawn(panel):
-            mean = self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
-            yield place, hue, mean.rename_axis(self.x)
+        for place, hue in enumerate(panel.hues):
+            if not hue.curves.empty:
+                mean = self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
+                yield place, hue, mean.rename_axis(self.x)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """Mean and standard deviation over the seeds at each evaluated round."""
-        runs = self._smoothed(hue)
-        if runs.columns.empty:
+        if hue.curves.empty:
             return pd.DataFrame()
+        runs = self._smoothed(hue)
         told = {"mean": runs.mean(axis=1), "std": runs.std(axis=1), "runs": runs.count(axis=1)}
         return pd.DataFrame({"round": runs.index, self.x: self._along(hue), **told})
 
     def _line(self, axes: Axes, hue: Hue, place: int, shift: float) -> None:
-        """Draw a hue; later lines are thinner and begin further right with their markers.
-
-        So lines that run together do not hide each other.
-        """
+        """Later lines are thinner, their first markers further right: they hide no others."""
         name = f"{axes.get_gid()}-{place}"
         runs = self._smoothed(hue).set_axis(self._along(hue))
         # rounds after the last run has diverged cost nothing, and are no further runs at one place

@@ -47,12 +47,10 @@ class Boxes(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """The boxes of the hues side by side."""
         tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
-        full = {hue: values for hue, values in tables.items() if len(values)}
-        colours = {hue.label: filling(hue.style, 0.25)["facecolor"] for hue in full}
-        rows = [values.assign(hue=hue.label) for hue, values in full.items()]
+        full = {hue: values.assign(hue=hue.label) for hue, values in tables.items() if len(values)}
         sns.boxplot(
-            pd.concat(rows, ignore_index=True), x="at", y="value", hue="hue", palette=colours,
-            saturation=1, native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
+            pd.concat(full.values(), ignore_index=True), x="at", y="value", hue="hue",
+            native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
             legend=False, ax=axes,
         )  # fmt: skip
         for boxes, hue in zip(axes.containers, full, strict=True):
@@ -120,12 +118,11 @@ class Weights(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Weights as bars on the left scale, biases as lines on the right scale."""
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
-        measured = max(len(bias) for bias in biases.values())
-        steps = int(panel.part.removeprefix("H = ") or measured)
+        steps = int(panel.part.removeprefix("H = ") or max(map(len, biases.values())))
         rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
         bars(
-            axes, rows.melt("step", var_name="hue"), ("step", "value"), _SHARES, native_scale=True,
-            width=0.84, gap=0.05, errorbar=None,
+            axes, rows.melt("step", var_name="hue"), _SHARES, x="step", y="value",
+            native_scale=True, width=0.84, gap=0.05, errorbar=None,
         )  # fmt: skip
         right = axes.twinx()
         right.spines["right"].set_visible(True)
@@ -138,8 +135,7 @@ class Weights(Kind):
         usual = Metric(f"{self.reads}/{self.column}").label
         right.set_ylabel("Bias, 1 − cosine" if self.column == "cosine" else usual)
         axes.locator_params(axis="x", nbins=8, integer=True)
-        axes.set_xlabel("Local step")
-        axes.set_ylabel("Share of the gradient")
+        axes.set(xlabel="Local step", ylabel="Share of the gradient")
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """The bias at each local step."""

@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -78,15 +79,13 @@ def tuned(frame: pd.DataFrame) -> dict[str, str]:
 
 def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
     """The metric, evaluated rounds × collected runs; a diverged run keeps its last value."""
-    rounds = sorted(
-        {t for run in runs for t in (*range(0, run.rounds, run.eval_every), run.rounds)}
-    )
+    evaluated = ((*range(run.eval_every, run.rounds, run.eval_every), run.rounds) for run in runs)
+    rounds = sorted({*chain(*evaluated)})
     if metric not in frame:
-        return pd.DataFrame(index=rounds[1:])
+        return pd.DataFrame(index=rounds)
     rows = frame[frame["run_id"].isin([run.id for run in runs])]
     table = rows.pivot(index="round", columns="run_id", values=metric)
-    everything = table.reindex(sorted({*table.index, *rounds})).ffill()
-    return everything.loc[rounds[1:]]
+    return table.reindex(sorted({*table.index, *rounds})).ffill().loc[rounds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,33 +122,26 @@ class Collected:
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
     def winner(self, search: str, run: RunSpec) -> Winner:
-        """What the search of a run chose; empty if it has not yet.
-
-        It is chosen anew from the trials, as the file may have been edited or deleted since; where
-        a trial is not there, or damaged, the file is all that is known.
-        """
+        """What the search of a run chose: anew from its trials, or as its file says; or empty."""
         if search not in self._winners:
             results, trials = Results(self.runs.parent), trial_runs(run)
             found: Winner = {}
             with suppress(FedbenchError):
                 found = read_json(results.winner(search))
-            with suppress(FedbenchError):
+            with suppress(FedbenchError):  # sound trials, as the file may have been edited since
                 if trials and all(results.run(trial.id).has_record() for trial in trials):
                     found = select(run, trials, results.root)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self._winners[search] = found if whole else {}
         return self._winners[search]
 
-    def near_chance(self, search: str, run: RunSpec, trained: bool = False) -> bool:
-        """Whether what the search of a run chose scored next to nothing in its trials.
-
-        So may a choice of which nothing is left, once the run was `trained` with it.
-        """
+    def near_chance(self, search: str, run: RunSpec) -> bool:
+        """Whether what the search of a run chose scored next to nothing in its trials."""
         found, guess = self.winner(search, run), self.guess_of(run.dataset)
         if guess is None or (run.tune and not is_accuracy(run.tune)):
             return False
-        if not found:
-            return trained
+        if not found:  # it may have, where nothing is left of what the run was trained with
+            return run.id in self.states
         if run.tune and run.tune.on == "held-out":
             guess = guess.held_out(run.tune.share)
         chosen = found["chosen"].items()
@@ -160,5 +152,4 @@ class Collected:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
         search, cells = plan.searches, (cell for cell in plan.cells if cell.paper == paper)
         served = {cell.run_id: cell.run for cell in cells if cell.run_id in search}
-        low = (x for x, run in served.items() if self.near_chance(search[x], run, x in self.states))
-        return frozenset(low)
+        return frozenset(x for x, run in served.items() if self.near_chance(search[x], run))

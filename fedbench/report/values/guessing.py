@@ -1,9 +1,7 @@
 """What guessing gives on a data set, and which accuracies are near it and rank nothing."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from math import sqrt
 
 from fedbench.base import registry
@@ -54,13 +52,8 @@ GuessOf = Callable[[Choice], Guess | None]
 
 def declared(dataset: Choice) -> Guess | None:
     """What guessing gives on a data set that says so without being loaded."""
-    return _declared(dataset.name, json.dumps(dataset.params))
-
-
-@cache
-def _declared(name: str, params: str) -> Guess | None:
     try:
-        source = registry.build("dataset", name, json.loads(params))
+        source = registry.build("dataset", dataset.name, dataset.params)
     except FedbenchError:  # a data set that is given as an object
         return None
     largest, samples = source.largest_class(), source.samples()

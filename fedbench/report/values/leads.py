@@ -30,11 +30,6 @@ class Leads:
     collapsed: tuple[str, ...]  # not tested: those with a run that diverged or is near chance
 
     @property
-    def usual(self) -> float:
-        """The median of the half widths."""
-        return float(self.half[self.half > 0].median()) if (self.half > 0).any() else 0.0
-
-    @property
     def tested(self) -> bool:
         """Whether any lead was tested."""
         return bool(self.p.notna().any())
@@ -70,7 +65,7 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     p = pd.Series(np.nan, full.columns)
     enough = settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1]
     if family and base not in collapsed and enough:
-        p[family] = _adjusted(ahead[family].to_numpy(dtype=float), settings)
+        p.update(pd.Series(_adjusted(ahead[family].to_numpy(dtype=float), settings), family))
     mean = ahead.mean().sort_values(ascending=False, kind="stable")
     fallen = tuple(str(name) for name in mean.index if name in collapsed)
     return Leads(mean, half[mean.index], p[mean.index], len(full), fallen)

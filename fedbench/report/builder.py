@@ -86,7 +86,7 @@ class Builder:
         at, guess_of = (paper, key), collected.guess_of
         cells = table_cells(self.plan, at, frame, printed, near_chance, guess_of)
         layout, caption = arrange(table, cells), say("tables.caption", table)
-        rows = tidy(paper, cells, frames.data_notes(frame))
+        rows = tidy(paper, cells, frames.texts(frame, "substitutes"))
         notes = " ".join(filter(None, dict.fromkeys((caption, *rows["data_note"]))))
         title = f"{table.title} ({paper}, scale {self.plan.scale}). {notes}"
         self._write_table(paper, key, rows, text_table(table, layout, title))

@@ -27,9 +27,9 @@ class ByHand(Panel):
 
 
 def test_a_line_is_the_mean_over_seeds_and_single_models_share_one():
-    lines = {(model, weights): line for model, weights, line in _lines(ByHand({}, "", "", ()))}
-    assert lines["mean", "normalised"].to_dict() == {0: 3, 30: 2}
-    assert lines["single", "normalised"].to_dict() == {0: 7}
+    lines = {name: line for name, _, line in _lines(ByHand({}, "", "", ()))}
+    assert lines["mean of the models, normalised"].to_dict() == {0: 3, 30: 2}
+    assert lines["2 single models, mean, normalised"].to_dict() == {0: 7}
 
 
 def test_the_legend_says_of_how_many_models_a_line_is_the_mean():

@@ -204,7 +204,7 @@ def test_units_are_forward_passes_over_the_local_data(made):
 
 def test_units_need_epochs(refuses, tmp_path):
     plan = made_up(tmp_path, text=PAPER.replace("epochs: 5", "steps: 5"))
-    with refuses("steps = 5, but units are counted in epochs"):
+    with refuses("steps = 5, but x: units counts epochs"):
         shown((plan, Collected(history(plan.runs), tmp_path)), "units")
 
 
@@ -252,7 +252,7 @@ def test_a_level_is_a_point_on_a_line(made):
 def test_levels_must_be_numbers(refuses, made, tmp_path):
     text = PAPER.replace("{levels: {axis: C}}", "{levels: {axis: method}}")
     text = text.replace("    panels: [alpha]\n    metric: accuracy@best", "    panels: [alpha, C]")
-    with refuses(r"'method' has the level 'Fed.*must be numbers"):
+    with refuses(r"'method': level 'Fed.*must be a number"):
         shown((made_up(tmp_path, text=text), made[1]), "levels")
 
 
@@ -292,7 +292,7 @@ def test_a_caption_ends_with_how_to_read_the_kind(made, tmp_path):
 
 def test_a_column_that_is_not_there_is_refused(refuses, made, tmp_path):
     text = PAPER.replace("column: momentum_cosine", "column: cosin")
-    with refuses("table 'steps' has no column 'cosin'"):
+    with refuses("no column of table 'steps' 'cosin'; did you mean 'cosine'"):
         shown((made_up(tmp_path, text=text), made[1]), "twoboxes")
 
 

@@ -125,7 +125,7 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     found, alone = leads(more, "FedAvg"), leads(two, "FedAvg")
     assert found is not None
     assert alone is not None
-    assert (found.blocks, found.left_out) == (2, ())
+    assert found.blocks == 2
     assert found.mean.to_dict() == alone.mean.to_dict() == {"A": 2.0, "B": 1.0, "FedAvg": 0.0}
 
 
@@ -143,7 +143,7 @@ def test_a_method_that_lacks_a_block_is_left_out_and_the_base_may_not() -> None:
     values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, None], "C": [3.0, 3.5]})
     found = leads(values, "A")
     assert found is not None
-    assert (found.left_out, found.blocks) == (("B",), 2)
+    assert ([*found.mean.index], found.blocks) == (["C", "A"], 2)
     assert leads(values, "B") is None
     assert leads(values[:1], "A") is None
     assert leads(values[["A"]], "A") is None
@@ -190,7 +190,7 @@ def test_a_target_that_is_never_reached_is_no_lead() -> None:
     values = pd.DataFrame({"A": [3.0, 4, 5], "B": [2.0, 3, 5], "C": [1.0, never, 2]})
     found = leads(values, "A")
     assert found is not None
-    assert (found.blocks, found.left_out, [*found.mean.index]) == (3, ("C",), ["A", "B"])
+    assert (found.blocks, [*found.mean.index]) == (3, ["A", "B"])
     assert leads(values, "C") is None
 
 
@@ -205,7 +205,9 @@ def test_a_figure_has_its_leads_in_numbers(tmp_path: Path) -> None:
 
 
 def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FedbenchError, match="base = 'FedAvg' is not among what is drawn"):
+    with pytest.raises(
+        FedbenchError, match="figure kind lead: no base 'FedAvg'; choose from <b>, A"
+    ):
         draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))
 
 

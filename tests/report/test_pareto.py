@@ -8,7 +8,8 @@ from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.items import Figure
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.layout import draw, tip, with_tips
+from fedbench.report.figures.layout import draw, tip
+from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles
 from fedbench.report.kinds import lead
 from fedbench.report.kinds.lead import Pareto, Point, _over_seeds, _point, front
@@ -157,6 +158,6 @@ def test_a_page_names_grey_points_under_the_pointer() -> None:
     axes.set_gid("panel-0")
     id_ = tip(axes, "<b> & c: 53 at 744").replace("&", "&amp;").replace("<", "&lt;")
     svg = f'<svg><g id="{id_}"><path/></g><g id="panel-1"/></svg>'
-    assert with_tips(svg) == (
-        '<svg><g><title>&lt;b> &amp; c: 53 at 744</title><path/></g><g id="panel-1"/></svg>'
+    assert inline(svg, "f") == (
+        '<svg><g><title>&lt;b> &amp; c: 53 at 744</title><path/></g><g id="f-panel-1"/></svg>'
     )

@@ -38,21 +38,17 @@ class Drawing:
 
 
 def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
-    """What the figure at the keys `at` (paper, figure) shows.
-
-    Raises `FedbenchError` on a metric that no collected run has.
-    """
+    """What the figure at the keys `at` (paper, figure) shows."""
     paper = plan.papers[at[0]]
     figure = paper.figures[at[1]]
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
     cells = plan.select(at[0], figure.grid, figure.where)
-    for metric in (reading(name).metric for name in figure.metrics if not kind.reads):
-        lacks = metric not in collected.frame.columns
-        if lacks and any(cell.run_id in collected.states for cell in cells):
-            raise FedbenchError(
-                f"{at[0]}: figures.{at[1]}: no run has the column '{metric}'; name its probe in "
-                "`watch`"
-            )
+    columns = [reading(name).metric for name in figure.metrics if not kind.reads]
+    absent = [name for name in columns if name not in collected.frame]
+    if absent and any(cell.run_id in collected.states for cell in cells):
+        raise FedbenchError(
+            f"{at[0]}: figures.{at[1]}: no run has the column '{absent[0]}'; `watch` its probe"
+        )
     levels: dict[str, list[Level]] = {"metric": [*figure.metrics]}
     for axis, of_axis in paper.grids[figure.grid].axes.items():
         planned = {cell.coords[axis] for cell in cells}
@@ -64,8 +60,8 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     across = 0
     if len(axes) == 2:  # a column per level, where every combination has a panel
-        rows, columns = (len(levels[axis]) for axis in axes)
-        across = columns if len(panels) == rows * columns and 1 < columns <= 4 else 0
+        high, wide = (len(levels[axis]) for axis in axes)
+        across = wide if len(panels) == high * wide and 1 < wide <= 4 else 0
     notes = merged(cell.substituted for cell in cells)
     return Drawing(at[1], ", ".join([figure.title, *alone]), caption, kind, panels, across, notes)
 
@@ -110,38 +106,30 @@ def entries(drawing: Drawing) -> Entries:
     if of_kind is not None:
         return of_kind
     titles = {panel.title for panel in drawing.panels}
+    style_of = {hue.label: hue.style for panel in drawing.panels for hue in panel.hues}
     found: Entries = []
-    for label, hues in _by_label(drawing).items():
+    for label, text in remarked(drawing).items():
         said = drawing.kind.named or label in titles or f", {label}" in drawing.title
-        if not said or _text(hues) != label:
-            style, fill = hues[0][1].style, drawing.kind.fill
+        if not said or text != label:
+            style, fill = style_of[label], drawing.kind.fill
             line = Line2D([], [], linewidth=1.6, **stroke(style))
-            mark = line if fill is None else Patch(**filling(style, fill))
-            found.append((mark, _text(hues)))
+            found.append((line if fill is None else Patch(**filling(style, fill)), text))
     return found
 
 
 def remarked(drawing: Drawing) -> dict[str, str]:
     """By the label of each hue, what the legend says of it: 'FedAvg (1 diverged)'."""
-    return {label: _text(hues) for label, hues in _by_label(drawing).items()}
-
-
-def _by_label(drawing: Drawing) -> dict[str, list[tuple[str, Hue]]]:
-    """By the label of each hue where it is drawn: the panel's title without its metric, the hue."""
     by_label: dict[str, list[tuple[str, Hue]]] = {}
     for panel in drawing.panels:
         metric = level_name("metric", panel.metric) if "metric" in panel.coords else ""
         setting = ", ".join(part for part in panel.title.split(", ") if part != metric)
         for hue in panel.hues:
             by_label.setdefault(hue.label, []).append((setting, hue))
-    return by_label
+    return {label: _remarked(drawn) for label, drawn in by_label.items()}
 
 
-def _text(drawn: list[tuple[str, Hue]]) -> str:
-    """The label, with how many runs there are if some are missing, and how many diverged.
-
-    '2 diverged'; of several settings with where: '1 diverged in α = 0.2; 1 in α = 0.6'.
-    """
+def _remarked(drawn: list[tuple[str, Hue]]) -> str:
+    """'FedAvg (2 of 3 seeds, 2 diverged)'; of several settings 'FedAvg (1 diverged in α = 0.2)'."""
     hues = [hue for _, hue in drawn]
     planned = set().union(*(hue.planned for hue in hues))
     measured = {cell.run_id for hue in hues for cell in hue.measured}

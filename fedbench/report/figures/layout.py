@@ -1,14 +1,11 @@
 """Draws a figure: its title, its panels in rows and columns, its legend."""
 
-import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
@@ -23,9 +20,6 @@ _ENTRY, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter of the legend, han
 _ROW, _FOOT = 0.165, 0.68  # inches of a line in a list, and of what stands below the list
 
 
-Grid = dict[tuple[int, int], tuple[int, int]]  # row and column by the places of panel and part
-
-
 def draw(drawing: Drawing) -> Figure:
     """The whole figure: title, panels, legend, and the mark of a figure that is not tested."""
     full = [panel for panel in drawing.panels if drawing.kind.has(panel)]
@@ -37,19 +31,17 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def _framed(drawing: Drawing) -> Figure:
-    parts = drawing.kind.parts(drawing.panels)
-    grid, size = _grid(drawing, len(parts))
-    rows, columns = (1 + max(numbers) for numbers in zip(*grid.values(), strict=True))
-    width = columns * size[0]
+    placed, columns, size = _placed(drawing)
+    rows, width = -(-len(placed) // columns), columns * size[0]
     title = wrapped(drawing.title, width - (1.5 if drawing.substituted else 0.1))
     legend = entries(drawing)
     longest = max((len(text) for _, text in legend), default=0)
     lines = -(-len(legend) // max(1, int(width / (longest * _ENTRY + _HANDLE))))
     height = rows * size[1] + above(title) + lines * _LINE
-    figure = blank(width, height)
+    figure = Figure((width, height))
     layout = under(title, height)
     figure.set_layout_engine(layout)
-    _fill(drawing, figure.subplots(rows, columns, squeeze=False), grid, parts)
+    _fill(drawing, figure.subplots(rows, columns, squeeze=False), placed)
     if legend:
         look: dict[str, Any] = {"handlelength": 4.4, "columnspacing": 1.4, "borderaxespad": 0.2}
         look |= {"loc": "outside lower left", "ncols": -(-len(legend) // lines)}
@@ -62,34 +54,39 @@ def _framed(drawing: Drawing) -> Figure:
     return figure
 
 
-def _grid(drawing: Drawing, parts: int) -> tuple[Grid, tuple[float, float]]:
-    """Panels × parts, the longer from left to right if that is not too wide; inches of each."""
-    panels = len(drawing.panels)
-    size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
-    if parts == 1:
+def _placed(drawing: Drawing) -> tuple[list[Panel], int, tuple[float, float]]:
+    """The parts of all panels in reading order, how many stand in a row, and inches of each."""
+    panels, parts = drawing.panels, drawing.kind.parts(drawing.panels)
+    placed = [replace(panel, part=part) for panel in panels for part in parts]
+    size = drawing.kind.alone if len(placed) == 1 else drawing.kind.size
+    if len(parts) == 1:
         # up to three side by side, four as a square, more than nine in rows of four
-        usual = 2 if panels == 4 else min(panels, 4 if panels > 9 else 3)
-        return {(i, 0): divmod(i, drawing.across or usual) for i in range(panels)}, size
-    short, long = sorted((panels, parts))
+        usual = 2 if len(panels) == 4 else min(len(panels), 4 if len(panels) > 9 else 3)
+        return placed, drawing.across or usual, size
+    # the longer of panels and parts goes from left to right if that is not too wide
+    short, long = sorted((len(panels), len(parts)))
     columns = long if long * size[0] <= _WIDEST else short
-    places = product(range(panels), range(parts))
-    return {(i, j): (i, j) if parts == columns else (j, i) for i, j in places}, size
+    if columns != len(parts):
+        placed = [replace(panel, part=part) for part in parts for panel in panels]
+    return placed, columns, size
 
 
-def _fill(drawing: Drawing, axes: NDArray[Any], grid: Grid, parts: Sequence[str]) -> None:
-    for (i, j), where in grid.items():
-        if j == 0:
-            axes[where].set_gid(panel_id(i))
-        _fill_one(drawing, axes[where], replace(drawing.panels[i], part=parts[j]))
-    _share(drawing, [axes[grid[i, 0]] for i in range(len(drawing.panels))])
-    drawn = set(grid.values())
-    for where, one in np.ndenumerate(axes):
-        below = (where[0] + 1, where[1])
-        if where not in drawn:
+def _fill(drawing: Drawing, axes: NDArray[Any], placed: Sequence[Panel]) -> None:
+    shown = list(zip(axes.flat, placed, strict=False))
+    first = [one for one, panel in shown if panel.part == placed[0].part]
+    for i, one in enumerate(first):
+        one.set_gid(panel_id(i))
+    for one, panel in shown:
+        _fill_one(drawing, one, panel)
+    _share(drawing, first)
+    columns = axes.shape[1]
+    for n, one in enumerate(axes.flat):
+        below, leftmost = n + columns, n - n % columns
+        if n >= len(placed):
             one.axis("off")
-        elif below in drawn and one.get_xlabel() == axes[below].get_xlabel():
+        elif below < len(placed) and one.get_xlabel() == axes.flat[below].get_xlabel():
             one.set_xlabel("")
-        if where[1] and one.get_ylabel() == axes[where[0], 0].get_ylabel():
+        if n > leftmost and one.get_ylabel() == axes.flat[leftmost].get_ylabel():
             one.set_ylabel("")
 
 
@@ -133,25 +130,15 @@ def _broken_labels(figure: Figure) -> bool:
     return any(share < 1 for _, share in long)
 
 
-def blank(width: float, height: float) -> Figure:
-    """An empty figure of that size in inches, in which letters can be measured."""
-    figure = Figure((width, height))
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def listed(
     title: str, names: Sequence[Sequence[str]], width: float, free: float
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a line for each name: axes side by side, one per list of names.
-
-    Each has `width` inches with its names; `free` inches beside the title stay free.
-    """
+    """Axes of `width` inches side by side, a line per name; `free` inches beside the title."""
     wide = width * len(names)
     lines = wrapped(title, wide - free)
     high = _ROW * max(map(len, names))
     tall = 0.4 + 0.17 * len(lines) + high + _FOOT
-    figure = blank(wide, tall)
+    figure = Figure((wide, tall))
     entitle(figure, lines)
     left = 0.2 + _NAME * max(len(name) for each in names for name in each)
     sides = [(i * width + left, width - left - 0.15) for i in range(len(names))]
@@ -195,14 +182,9 @@ def remark(figure: Figure, text: str) -> None:
     figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)
 
 
-_TIP = " tip "  # in ids, which have no spaces otherwise
+TIP = " tip "  # in ids, which have no spaces otherwise
 
 
 def tip(axes: Axes, words: str) -> str:
     """The id of something drawn that a page names under the pointer."""
-    return f"{axes.get_gid()}{_TIP}{words}"
-
-
-def with_tips(svg: str) -> str:
-    """The SVG with a title in place of each id that `tip` gave."""
-    return re.sub(f'<g id="[^" ]*{_TIP}([^"]*)">', r"<g><title>\1</title>", svg)
+    return f"{axes.get_gid()}{TIP}{words}"

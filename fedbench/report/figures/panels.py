@@ -20,7 +20,6 @@ from fedbench.paper.notation import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.style import Style
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected
 
 __all__ = ["Axes", "Entries", "Figure", "Hue", "Kind", "Line2D", "Panel", "Patch"]
 Entries = list[tuple[Artist, str]]  # of a legend: what stands for something, and its name
@@ -33,10 +32,8 @@ class Hue:
     label: str
     style: Style
     metric: str
-    cells: tuple[Cell, ...] = field(
-        repr=False
-    )  # one per seed, or more where axes are averaged over
-    collected: Collected = field(repr=False)
+    cells: tuple[Cell, ...] = field(repr=False)  # one per seed, and per level of axes in `over`
+    collected: frames.Collected = field(repr=False)
 
     @cached_property
     def measured(self) -> tuple[Cell, ...]:
@@ -65,8 +62,7 @@ class Hue:
 
     def history(self, column: str) -> pd.DataFrame:
         """A column of the history as it is collected, evaluated rounds × runs."""
-        runs = [cell.run for cell in self.cells]
-        return frames.curves(self.collected.frame, column, runs)
+        return frames.curves(self.collected.frame, column, [cell.run for cell in self.cells])
 
     def read(self, metric: str) -> dict[str, float]:
         """A metric of each collected run at its moment, in the units of the frame."""

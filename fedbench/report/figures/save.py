@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from fontTools.subset import Options
@@ -15,7 +14,7 @@ from matplotlib.text import Text
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 from fedbench.report.figures.drawing import Drawing, remarked
-from fedbench.report.figures.layout import with_tips
+from fedbench.report.figures.layout import TIP
 from fedbench.report.figures.panels import Figure, panel_id
 from fedbench.report.figures.style import INK, PAPER, THEME
 from fedbench.report.values.numbers import short, thinned
@@ -32,30 +31,24 @@ _BOXES = "Last Resort"  # the start of the names of fonts that draw boxes in pla
 _POINTS = 100  # of a line at most
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """The files of a figure; `missing_letters` are boxes in PNG and PDF, as no font has them."""
 
     files: tuple[Path, ...]
     missing_letters: str
-    figure: Figure = field(repr=False)
+    figure: Figure
 
 
 def write(draw: Callable[[], Figure], *files: Path) -> Written:
-    """Draw a figure and write it to each file in the format of its ending.
-
-    The same figure gives the same bytes. Letters that the font lacks are taken from other installed
-    fonts. Raises `FedbenchError` on an ending other than .svg, .png and .pdf.
-    """
+    """Draw a figure and write it to files by their endings; the same one gives the same bytes."""
     for file in files:
         if file.suffix not in _SAVED:
             raise FedbenchError(f"{file}: a figure is written as one of {', '.join(_SAVED)}")
     with mpl.rc_context({**THEME, "svg.hashsalt": files[0].stem}):
         figure = draw()
         lacking = _lacking(figure)
-        fonts = {letter: font for letter in lacking if (font := _font_with(letter))}
-        if fonts:
-            mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted({*fonts.values()})]
+        if fonts := {_font_with(letter) for letter in lacking} - {""}:
+            mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted(fonts)]
             figure = draw()
             lacking = _lacking(figure)
         if engine := figure.get_layout_engine():
@@ -68,19 +61,16 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
 
 
 def _lacking(figure: Figure) -> list[str]:
-    found: set[str] = set()
+    found = set[str]()
     for text in figure.findobj(Text):
-        found |= {x for x in {*text.get_text()} if x.isprintable() and not _has(text, x)}
+        letters = {letter for letter in text.get_text() if letter.isprintable()}
+        for family in text.get_fontfamily():
+            properties = copy(text.get_fontproperties())
+            properties.set_family(family)
+            font = get_font(findfont(properties))
+            letters = {letter for letter in letters if not font.get_char_index(ord(letter))}
+        found |= letters
     return sorted(found)
-
-
-def _has(text: Text, letter: str) -> bool:
-    for family in text.get_fontfamily():
-        properties = copy(text.get_fontproperties())
-        properties.set_family(family)
-        if get_font(findfont(properties)).get_char_index(ord(letter)):
-            return True
-    return False
 
 
 def _font_with(letter: str) -> str:
@@ -95,10 +85,9 @@ def inline(svg: str, key: str) -> str:
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
-    body = with_tips(body)
+    body = re.sub(f'<g id="[^" ]*{TIP}([^"]*)">', r"<g><title>\1</title>", body)
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", body)
-    for size in ("width", "height"):
-        body = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r' (width|height)="[^"]*"', "", body, count=2)  # of the whole
     return body.replace(INK, "currentColor").replace(PAPER, "none")
 
 

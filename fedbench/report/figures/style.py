@@ -43,7 +43,7 @@ _HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx", _CHAI
 # Of shades; a lighter line cannot be seen on a white page, a darker one on a dark page.
 _LUMINANCES = (0.42, 0.18, 0.06)
 # Lines of a method's variants, in the order in which the variants appear.
-_VARIANTS: tuple[Dashes, ...] = (*(":", "-.", _LONG, _CHAIN, (0, (1, 3)), (0, (9, 2, 1, 2))),)
+_VARIANTS: tuple[Dashes, ...] = (":", "-.", _LONG, _CHAIN, (0, (1, 3)), (0, (9, 2, 1, 2)))
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,9 @@ _METHODS = {
     "FedAdam": Style(RED, "--", "X"),
     "FedYogi": Style(GREEN, "--", "P"),
 }
-# Variants that always have the same line, whichever others appear.
-_NAMED = {
+_FIXED = {
+    **_METHODS,
+    # variants that always have the same line, whichever others appear
     "FedADC blue": replace(_METHODS["FedADC"], colour=_NAVY, line="-.", hollow=True),
     "FedADC double": replace(_METHODS["FedADC"], colour=_OLIVE, line=":", hollow=True),
     "FedADC+": replace(_METHODS["FedADC"], line="--", hollow=True),
@@ -104,7 +105,6 @@ _NAMED = {
         for name, plain in _METHODS.items()
     },
 }
-_FIXED = _METHODS | _NAMED
 
 
 def style(place: int) -> Style:
@@ -114,11 +114,10 @@ def style(place: int) -> Style:
 
 
 def styles(levels: Iterable[Level]) -> dict[Level, Style]:
-    """One style per level of a hue.
+    """One style per level of a hue: fixed for methods listed here, numbers are graded in colour.
 
-    The methods listed in this file have fixed styles; 'X, …', 'X (…)' and 'X+…' have a shade of X's
-    colour, another line and another marker; any other word takes the next free style. Numbers are
-    graded, from dark to light or, where they lie on both sides of 0, away from grey.
+    'X, …', 'X (…)' and 'X+…' have a shade of X's colour, another line and another marker; any other
+    word takes the next free style.
     """
     unique = list(dict.fromkeys(levels))
     if not unique or any(isinstance(level, str) for level in unique):
@@ -192,37 +191,20 @@ def filling(style: Style, strength: float = 0) -> dict[str, Any]:
     return {"facecolor": colour, "edgecolor": INK, "hatch": hatch, "linewidth": 0.6}
 
 
-def bars(
-    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], looks: dict[str, Any], **options: Any
-) -> None:
-    """Bars of the columns `at` of a table, side by side for each value of its column `hue`.
-
-    `looks` says for each of these, in order, how it is filled; `options` are those of seaborn.
-    """
-    colours = {name: look["facecolor"] for name, look in looks.items()}
-    sns.barplot(
-        rows, x=at[0], y=at[1], hue="hue", hue_order=list(looks), palette=colours, saturation=1,
-        legend=False, ax=axes, **options,
-    )  # fmt: skip
+def bars(axes: Axes, rows: pd.DataFrame, looks: dict[str, Any], **options: Any) -> None:
+    """Bars of a table's rows, side by side by their `hue`, which `looks` fills."""
+    sns.barplot(rows, hue="hue", hue_order=list(looks), legend=False, ax=axes, **options)
     for hue, look in zip(axes.containers, looks.values(), strict=True):
         for bar in hue:
             bar.set(**look)
     axes.grid(visible=False, axis="x")
 
 
-def points(
-    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], spread: str, **options: Any
-) -> None:
-    """Points at the columns `at` of a table, with intervals of `spread` around the second.
+def points(axes: Axes, rows: pd.DataFrame, value: str, **options: Any) -> None:
+    """Points of a table's rows, with intervals of `spread` around their `value`.
 
-    No interval where it is NaN. `options` are those of seaborn, which takes an interval from values
-    alone: here the median and the range of its middle and its two ends.
+    Seaborn takes an interval from values alone: here the range of its middle and its two ends.
     """
-    along, across = at
-    ends = [rows.assign(**{across: rows[across] + n * rows[spread]}) for n in (-1, 1)]
-    values = pd.concat([rows, *ends], ignore_index=True)
-    x, y = (across, along) if options.get("orient") == "y" else (along, across)
-    sns.pointplot(
-        values, x=x, y=y, estimator="median", errorbar=("pi", 100), linewidth=1, ax=axes,
-        **options | {"linestyle": "none"},
-    )  # fmt: skip
+    ends = [rows.assign(**{value: rows[value] + n * rows["spread"]}) for n in (-1, 1)]
+    options |= {"estimator": "median", "errorbar": ("pi", 100), "linestyle": "none"}
+    sns.pointplot(pd.concat([rows, *ends], ignore_index=True), linewidth=1, ax=axes, **options)

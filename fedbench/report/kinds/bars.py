@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.notation import level_text
-from fedbench.report.figures.layout import blank, entitle
+from fedbench.report.figures.layout import entitle
 from fedbench.report.figures.panels import Axes, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import BLUE, INK, bars, filling, stroke
-from fedbench.report.values.numbers import axis_title, fixed, point_name
+from fedbench.report.values.numbers import axis_name, fixed, point_name
 
 _GROUP = 0.82  # of a group, where neighbours are 1 apart
+_TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
@@ -38,7 +39,7 @@ class Bars(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Groups of bars that start at zero, each with its number above it."""
-        cells, count = [cell for hue in panel.hues for cell in hue.cells], len(panel.hues)
+        count, cells = len(panel.hues), (cell for hue in panel.hues for cell in hue.cells)
         groups = list(dict.fromkeys(c.coords[self.axis] if self.axis else "" for c in cells))
         values: dict[tuple[int, int], pd.Series[float]] = {}
         for (i, hue), (j, group) in product(enumerate(panel.hues), enumerate(groups)):
@@ -49,9 +50,9 @@ class Bars(Kind):
         finite = {at: of for at, of in values.items() if np.isfinite(of).all()}  # others: no mean
         rows = [(panel.hues[i].label, j, x) for (i, j), of in finite.items() for x in of]
         bars(
-            axes, pd.DataFrame(rows, columns=["hue", "group", "value"]), ("group", "value"),
-            {hue.label: filling(hue.style) for hue in panel.hues}, order=range(len(groups)),
-            width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
+            axes, pd.DataFrame(rows, columns=["hue", "group", "value"]),
+            {hue.label: filling(hue.style) for hue in panel.hues}, x="group", y="value",
+            order=range(len(groups)), width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
             err_kws={"color": INK, "linewidth": 0.9},
         )  # fmt: skip
         places = [(i - (count - 1) / 2) * _GROUP / count for i in range(count)]
@@ -94,12 +95,10 @@ class Levels(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue; a level of which a run has no finite number breaks it."""
         levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
-        for level in levels:
-            if isinstance(level, str | bool):
-                raise FedbenchError(
-                    f"figure kind levels: axis '{self.axis}' has the level '{level_text(level)}'; "
-                    "all its levels must be numbers"
-                )
+        if words := [level_text(level) for level in levels if isinstance(level, str | bool)]:
+            raise FedbenchError(
+                f"figure kind levels: axis = '{self.axis}': level '{words[0]}' must be a number"
+            )
         if self.log:
             axes.set_xscale("log")
             axes.minorticks_off()
@@ -114,8 +113,8 @@ class Levels(Kind):
                 )  # fmt: skip
         ticks = sorted(map(float, levels))
         axes.set_xticks(ticks, [level_text(level) for level in ticks])
-        axes.set_xlabel(axis_title(self.axis))
-        axes.set_ylabel(metric_label(panel.metric))
+        title = _TITLES.get(self.axis, axis_name(self.axis))
+        axes.set(xlabel=title, ylabel=metric_label(panel.metric))
 
 
 @dataclass(frozen=True)
@@ -149,13 +148,11 @@ class Changes(Kind):
         first = rows[rows["hue"] == next(iter(tables)).label]
         shown = first.sort_values(["count", "label"], ascending=[False, True])
         looks, order = {hue.label: filling(hue.style) for hue in tables}, list(shown["label"])
-        bars(axes, rows, ("label", "change"), looks, order=order, width=0.8, errorbar=None)
+        bars(axes, rows, looks, x="label", y="change", order=order, width=0.8, errorbar=None)
         axes.axhline(0, color=INK, linewidth=0.8)
         ticks = [f"{label}\n{n}" for label, n in zip(order, shown["count"], strict=True)]
         axes.set_xticks(range(len(ticks)), ticks, fontsize=6)
-        axes.set_ylim(-100, 100)
-        axes.set_xlabel("Class and number of samples")
-        axes.set_ylabel("Change (points)")
+        axes.set(ylim=(-100, 100), xlabel="Class and number of samples", ylabel="Change (points)")
 
 
 def _last_round(hue: Hue) -> pd.DataFrame:
@@ -167,6 +164,7 @@ def _last_round(hue: Hue) -> pd.DataFrame:
 # which has room for its title, and the margins around and between the panels.
 _ACROSS, _UP, _CELL, _LEAST = 6.0, 6.0, 0.19, 4.0
 _LEFT, _RIGHT, _BELOW, _ABOVE, _BETWEEN = 0.5, 0.9, 0.5, 0.48, 0.15
+_ROUND = [step * 10**power for power in range(10) for step in (1, 2, 5)]  # samples in the key
 _BUBBLE: Any = {"color": BLUE, "alpha": 0.75, "linewidth": 0}
 
 
@@ -196,11 +194,7 @@ class Bubbles(Kind):
 def draw_partitions(
     panels: Sequence[tuple[str, NDArray[np.int64]]], title: str = "", first: int | None = None
 ) -> Figure:
-    """Draw partitions of the same data side by side, all bubbles at one scale.
-
-    Each panel is a partition's name and its label counts (clients × classes), of which only those
-    of the `first` clients are shown (None: all). One colour, so that it reads in grey.
-    """
+    """Draw named label counts (clients × classes) of the `first` clients side by side."""
     shown = [counts[:first] for _, counts in panels]
     clients, classes = [len(counts) for counts in shown], shown[0].shape[1]
     # inches of a client's column and of a class's row, which shrink where there are many
@@ -210,7 +204,7 @@ def draw_partitions(
     most = max(int(counts.max()) for counts in shown)
     # square points per sample: the largest bubble is above a cell, as few are full
     scale = 1.2 * (72 * across) * (72 * up) / most
-    figure = blank(width, height)
+    figure = Figure((width, height))
     entitle(figure, [title], _LEFT)
     lefts = accumulate((across * n + _BETWEEN for n in clients), initial=_LEFT)
     for place, (left, (name, every), counts) in enumerate(zip(lefts, panels, shown, strict=False)):
@@ -219,10 +213,10 @@ def draw_partitions(
         _draw(axes, counts, scale)
         axes.set_title(name, fontsize=9)
         part = f" (first {len(counts)} of {len(every)})" if len(counts) < len(every) else ""
-        axes.set_xlabel(f"client{part}")
-        axes.set_ylabel("" if place else "class")
+        axes.set(xlabel=f"client{part}", ylabel="" if place else "class")
         axes.tick_params(labelleft=not place)
-    key = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
+    parts = [most / part for part in (1, 4, 20) if most >= part]
+    key = dict.fromkeys(max(n for n in _ROUND if n <= part) for part in parts)
     marks = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in key]
     where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}
     axes.legend(handles=marks, title="samples", labelspacing=0.9, scatterpoints=1, **where)
@@ -240,9 +234,3 @@ def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
     axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
     axes.locator_params(axis="x", nbins=7, steps=[1, 2, 5, 10], integer=True)
     axes.locator_params(axis="y", nbins=10, steps=[1, 2, 5, 10], integer=True)
-
-
-def _round_down(value: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, 50, … that is not above `value`."""
-    power: int = 10 ** int(np.log10(value))
-    return max(step * power for step in (1, 2, 5) if step * power <= value)

@@ -20,27 +20,16 @@ from fedbench.spec import RunSpec
 
 
 def _passes_per_round(run: RunSpec) -> float:
-    """Forward passes over a client's data per round: E for FedAvg, E + 1 for ASD.
-
-    ASD's teacher does not change within a round, so that its outputs can be computed once and used
-    in all E epochs. By what the parts declare it is E (1 + forward − teachers) + teachers. Raises
-    `FedbenchError` where local work is counted in steps.
-    """
+    """Passes over a client's data: E for FedAvg, E + 1 for ASD, whose teacher is asked once."""
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
     epochs = run.local_epochs
     if epochs is None:
-        raise FedbenchError(
-            f"run {run.id}: steps = {run.steps}, but units are counted in epochs; use x: round"
-        )
+        raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
     parts = [registry.build("method", part.name, part.params) for part in run.parts]
     costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
     once = sum(cost.teachers for cost in costs)
     return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
-
-
-def _drawn(panel: Panel) -> list[tuple[int, Hue]]:
-    return [(i, hue) for i, hue in enumerate(panel.hues) if len(hue.curves.columns)]
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
@@ -74,14 +63,14 @@ class Curves(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
-        drawn = _drawn(panel)
-        for place, hue in drawn:
-            self._line(axes, hue, place, place / len(panel.hues))
+        for place, hue in enumerate(panel.hues):
+            if not hue.curves.empty:
+                self._line(axes, hue, place, place / len(panel.hues))
         axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
-        for _, hue in drawn if Metric(panel.metric).is_of_labels else ():
+        for hue in panel.hues if Metric(panel.metric).is_of_labels else ():
             guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
             if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
                 axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
@@ -93,24 +82,21 @@ class Curves(Kind):
 
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
         """The means over the seeds, by what stands along the bottom axis."""
-        for place, hue in _drawn(panel):
-            mean = self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
-            yield place, hue, mean.rename_axis(self.x)
+        for place, hue in enumerate(panel.hues):
+            if not hue.curves.empty:
+                mean = self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
+                yield place, hue, mean.rename_axis(self.x)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """Mean and standard deviation over the seeds at each evaluated round."""
-        runs = self._smoothed(hue)
-        if not len(runs.columns):
+        if hue.curves.empty:
             return pd.DataFrame()
+        runs = self._smoothed(hue)
         told = {"mean": runs.mean(axis=1), "std": runs.std(axis=1), "runs": runs.count(axis=1)}
         return pd.DataFrame({"round": runs.index, self.x: self._along(hue), **told})
 
     def _line(self, axes: Axes, hue: Hue, place: int, shift: float) -> None:
-        """Draw one hue; later lines are thinner, so that a line below them can still be seen.
-
-        Its first marker is moved by a share of the distance between two of them, so that markers of
-        lines that run together do not hide each other.
-        """
+        """Later lines are thinner, their first markers further right: they hide no others."""
         name = f"{axes.get_gid()}-{place}"
         runs = self._smoothed(hue).set_axis(self._along(hue))
         # rounds after the last run has diverged cost nothing, and are no further runs at one place
@@ -137,10 +123,7 @@ class Curves(Kind):
             return rounds * _passes_per_round(hue.cells[0].run)
         along = hue.history(self.x).mean(axis=1).reindex(rounds)
         if along.isna().all():
-            raise FedbenchError(
-                f"figure kind curves: x = '{self.x}', but no run has this column; runs of earlier "
-                "versions lack it"
-            )
+            raise FedbenchError(f"figure kind curves: x = '{self.x}', but no run has this column")
         return along.to_numpy(dtype=float)
 
     def _mark(self, axes: Axes, panel: Panel) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 import seaborn as sns
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import require_among
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
 from fedbench.report.figures.layout import listed, name_lines, tip
@@ -37,7 +38,6 @@ class Lead(Kind):
         "diverged or is near chance, or its settings are not settled. Luck in tuning is not "
         "included. Methods that lack a run are left out; your own are in bold."
     )
-
     lack: ClassVar[str] = "too few seeds are finished"
 
     base: str = "FedAvg"
@@ -84,34 +84,29 @@ class Lead(Kind):
         return []
 
     def _leads(self, panel: Panel) -> Leads | None:
-        if self.base not in {hue.label for hue in panel.hues}:
-            raise FedbenchError(
-                f"figure kind lead: base = '{self.base}' is not among what is drawn"
-            )
+        require_among("figure kind lead", "base", self.base, [hue.label for hue in panel.hues])
         sign, block = -1 if Metric(panel.metric).lower_is_better else 1, _block(panel)
-        of_hue = {
-            hue.label: sign * hue.readings.set_index(block)["value"]
-            for hue in panel.hues
-            if (len(hue.readings) if block == ["seed"] else _is_whole(hue))
-        }
+        alone = block == ["seed"]  # of one setting some seeds will do
+        shown = [hue for hue in panel.hues if _is_whole(hue) or (alone and len(hue.readings))]
+        of_hue = {hue.label: sign * hue.readings.set_index(block)["value"] for hue in shown}
         collapsed = {x.label for x in panel.hues if x.label in self.untested or _collapsed(x)}
         return leads(pd.DataFrame(of_hue), self.base, collapsed) if of_hue else None
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
         names = [str(name) for name in lead.mean.index]
         rows = pd.DataFrame({"name": names, "lead": lead.mean.to_numpy()})
-        rows["half"] = [float("nan") if x == self.base else lead.half[x] for x in names]
+        rows["spread"] = lead.half.drop(self.base).reindex(names).to_numpy()
         rows["told"] = [lead.tells(name) for name in names]
-        rows["collapsed"] = [name in lead.collapsed for name in names]
+        rows["collapsed"] = rows["name"].isin(lead.collapsed)
         for (told, collapsed), alike in rows.groupby(["told", "collapsed"]):
             look = stroke(Style(INK if told else GREY, "", "s" if collapsed else "o", not told))
-            points(
-                axes, alike, ("name", "lead"), "half", orient="y", order=names, capsize=0.35, **look
-            )
-        room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
-        axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
+            look |= {"orient": "y", "order": names, "capsize": 0.35}
+            points(axes, alike, "lead", x="lead", y="name", **look)
+        low, high, usual = lead.mean.min(), lead.mean.max(), lead.half[lead.half > 0].median()
+        room = 0.05 * (high - low) + (1.1 * usual if usual > 0 else 0)  # NaN if none is known
+        axes.set_xlim(low - room, high + room)
         for end, sign, arrow in zip(axes.get_xlim(), (-1, 1), "<>", strict=True):
-            cut = rows[sign * (rows["lead"] + sign * rows["half"] - end) > 0]  # goes on beyond it
+            cut = rows[sign * (rows["lead"] + sign * rows["spread"] - end) > 0]  # goes on beyond it
             at = {"x": [end] * len(cut), "y": list(cut.index), "marker": arrow, "clip_on": False}
             sns.scatterplot(**at, color=GREY, s=14, linewidth=0, ax=axes)
         axes.axvline(0, color=INK, linewidth=0.8)
@@ -126,11 +121,10 @@ class Lead(Kind):
 
 def _collapsed(hue: Hue) -> bool:
     """Whether a run diverged, or is near chance where accuracies are compared."""
-    if hue.diverged or not Metric(hue.metric).is_of_labels:
-        return bool(hue.diverged)
     guess = hue.collected.guess_of(hue.cells[0].run.dataset)
-    limit = guess.limit * hue.factor if guess else 0.0
-    return bool((hue.readings["value"] < limit).any())
+    if hue.diverged or guess is None or not Metric(hue.metric).is_of_labels:
+        return bool(hue.diverged)
+    return bool((hue.readings["value"] < guess.limit * hue.factor).any())
 
 
 def _is_whole(hue: Hue) -> bool:
@@ -183,7 +177,6 @@ class Pareto(Kind):
         "The line is the Pareto front: no other method is better at the same or lower cost. "
         "Methods with missing runs are not drawn."
     )
-
     lack: ClassVar[str] = "no method has all its runs"
 
     cost: str = "megabytes"
@@ -214,18 +207,16 @@ class Pareto(Kind):
             look = stroke(replace(mark, hollow=mark.hollow or self._is_uncounted(point.hue)))
             row = pd.DataFrame([point[1:]], columns=["cost", "score", "spread"])
             look |= {"native_scale": True, "err_kws": {"linewidth": 0.8}}
-            points(axes, row, ("cost", "score"), "spread", **look)
+            points(axes, row, "score", x="cost", y="score", **look)
         steps: dict[str, Any] = {"drawstyle": "steps-post", "color": INK, "linewidth": 0.8}
-        sns.lineplot(
-            x=[p.cost for p in best], y=[p.score for p in best], zorder=1, ax=axes, **steps
-        )
+        line = {"x": [p.cost for p in best], "y": [p.score for p in best]}
+        sns.lineplot(**line, zorder=1, ax=axes, **steps)
         for point in named:  # where others stand around it further away, with a line
             look = _ASIDE if crowd and point not in best else {"xytext": (4, 4)}
             at = (point.cost, point.score)
             axes.annotate(point.hue.label, at, textcoords="offset points", fontsize=7, **look)
         axes.margins(0.12)
-        axes.set_xlabel(metric_label(self.cost))
-        axes.set_ylabel(metric_label(panel.metric))
+        axes.set(xlabel=metric_label(self.cost), ylabel=metric_label(panel.metric))
 
     def remark(self, panels: Sequence[Panel]) -> str:
         """What grey points are, whose computation is not counted, and which hues have no point."""
@@ -256,13 +247,10 @@ class Pareto(Kind):
 
 def _point(hue: Hue, cost: str) -> Point | None:
     """The hue's means; None unless every planned run has a score and a cost and none diverged."""
-    if hue.diverged:
+    scores, costs = hue.readings.set_index("run")["value"].dropna(), hue.read(cost)
+    if hue.diverged or not hue.planned <= {*scores.index} & costs.keys():
         return None
-    scores = hue.readings.set_index("run")["value"].dropna()
-    costs, runs = hue.read(cost), hue.planned
-    if not runs or not runs <= {*scores.index} & costs.keys():
-        return None
-    mean = sum(costs[run] for run in runs) / len(runs)
+    mean = fmean(costs[run] for run in hue.planned)
     if mean == float("inf"):
         return None
     return Point(hue, mean, float(scores.mean()), _over_seeds(hue.readings))

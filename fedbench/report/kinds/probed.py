@@ -37,8 +37,7 @@ class Density(Kind):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: power(value))
         axes.set_ylim(bottom=self.floor)
-        axes.set_xlabel("Eigenvalue of the Hessian")
-        axes.set_ylabel("Density")
+        axes.set(xlabel="Eigenvalue of the Hessian", ylabel="Density")
 
 
 def _mean(table: pd.DataFrame) -> "pd.Series[float]":
@@ -49,7 +48,6 @@ def _mean(table: pd.DataFrame) -> "pd.Series[float]":
     return pd.Series(np.mean(each, axis=0), index=at, dtype=float)
 
 
-_COLOURS = {"mean": BLUE, "single": RED}
 _LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
 
 
@@ -65,42 +63,30 @@ class Dissimilarity(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per model and scaling."""
-        for model, weights, line in _lines(panel):
-            sns.lineplot(line, estimator=None, ax=axes, **_look(model, weights))
-        axes.set_xlabel(axis_name("lam"))
-        axes.set_ylabel(metric_label("dissimilarity"))
+        for _, look, line in _lines(panel):
+            sns.lineplot(line, estimator=None, ax=axes, **look)
+        axes.set(xlabel=axis_name("lam"), ylabel=metric_label("dissimilarity"))
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The models with their scalings."""
-        shown = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
-        return [
-            (Line2D([], [], **_look(model, weights)), f"{_name(model, panels)}, {weights}")
-            for model, weights in shown
-        ]
+        looks = {name: look for panel in panels for name, look, _ in _lines(panel)}
+        return [(Line2D([], [], **look), name) for name, look in looks.items()]
 
 
-def _name(model: str, panels: Sequence[Panel]) -> str:
-    """'mean of the models', '2 single models, mean'."""
-    if model == "mean":
-        return "mean of the models"
-    tables = [table for panel in panels if len(table := panel.table("dissimilarity"))]
-    single = (table[table["model"] != "mean"] for table in tables)
-    number = max(int(table.groupby("seed")["model"].nunique().max()) for table in single)
-    return "single model" if number == 1 else f"{number} single models, mean"
-
-
-def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
+def _lines(panel: Panel) -> Iterator[tuple[str, dict[str, Any], "pd.Series[Any]"]]:
+    """Each line with its name, such as '2 single models, mean, normalised', and how it looks."""
     table = panel.table("dissimilarity")
     if table.empty:
         return
     kinds = table["model"].where(table["model"] == "mean", "single")
-    for (model, weights), rows in table.groupby([kinds, "weights"]):
-        yield str(model), str(weights), rows.groupby("lam")["dissimilarity"].mean()
-
-
-def _look(model: str, weights: str) -> dict[str, Any]:
-    look = Style(_COLOURS[model], _LINES[weights], "o" if model == "mean" else "s")
-    return stroke(look) | {"linewidth": 1.6, "markersize": 3.5}
+    for (kind, weights), rows in table.groupby([kinds, "weights"]):
+        models = int(rows.groupby("seed")["model"].nunique().max())
+        single = "single model" if models == 1 else f"{models} single models, mean"
+        is_mean = kind == "mean"
+        mark = Style(BLUE if is_mean else RED, _LINES[str(weights)], "o" if is_mean else "s")
+        look = stroke(mark) | {"linewidth": 1.6, "markersize": 3.5}
+        name = f"{'mean of the models' if is_mean else single}, {weights}"
+        yield name, look, rows.groupby("lam")["dissimilarity"].mean()
 
 
 _MODELS = {"Global model": "global", "A client's model": "local"}
@@ -133,9 +119,8 @@ class Embedding(Kind):
         scatter(axes, shown, ("x", "y"), s=7, alpha=0.65, linewidth=0)
         axes.set(xticks=[], yticks=[], xlabel="", ylabel="")
         axes.grid(visible=False)
-        if "accuracy" in shown:
-            text = f"test accuracy {100 * shown['accuracy'].iloc[0]:.1f} %"
-            axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
+        text = f"test accuracy {100 * shown['accuracy'].iloc[0]:.1f} %"
+        axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """The points of the first seed."""
@@ -148,10 +133,7 @@ class Embedding(Kind):
 
 
 def scatter(axes: Axes, points: pd.DataFrame, at: tuple[str, str], **look: Any) -> None:
-    """Draw the points of a table with a column `label`, each class in its own style.
-
-    A class at a time: an SVG then says a style once for all points of a class.
-    """
+    """Draw the points of a table, each class (`label`) in its own style, which an SVG says once."""
     for label, own in points.groupby(points["label"].astype(int)):
         mark = style(int(label))
         where = {"x": at[0], "y": at[1], "ax": axes, "legend": False}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Natural
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import require_among
 from fedbench.paper.metrics import Metric
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
@@ -47,12 +47,10 @@ class Boxes(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """The boxes of the hues side by side."""
         tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
-        full = {hue: values for hue, values in tables.items() if len(values)}
-        colours = {hue.label: filling(hue.style, 0.25)["facecolor"] for hue in full}
-        rows = [values.assign(hue=hue.label) for hue, values in full.items()]
+        full = {hue: values.assign(hue=hue.label) for hue, values in tables.items() if len(values)}
         sns.boxplot(
-            pd.concat(rows, ignore_index=True), x="at", y="value", hue="hue", palette=colours,
-            saturation=1, native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
+            pd.concat(full.values(), ignore_index=True), x="at", y="value", hue="hue",
+            native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
             legend=False, ax=axes,
         )  # fmt: skip
         for boxes, hue in zip(axes.containers, full, strict=True):
@@ -77,21 +75,21 @@ class Boxes(Kind):
         if table.empty:
             return table
         for name in (self.column, self.by):
-            if name not in table:
-                raise FedbenchError(
-                    f"figure kind boxes: table '{self.table}' has no column '{name}'; "
-                    f"it has {', '.join(table.columns)}"
-                )
+            kind = f"column of table '{self.table}'"
+            require_among("figure kind boxes", kind, name, list(table))
         rows = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
         if self.per == "round":
-            keys = list(dict.fromkeys(["seed", "round", self.by]))
-            rows = rows.groupby(keys)[self.column].mean().reset_index()
+            keys = dict.fromkeys(["seed", "round", self.by])
+            rows = rows.groupby([*keys])[self.column].mean().reset_index()
         at = rows[self.by]
         distinct = np.sort(at.unique())
         if self.most and len(distinct) > self.most:  # each is the mean of its group of neighbours
             groups = np.array_split(distinct, self.most)
             at = at.map({value: group.mean() for group in groups for value in group})
         return pd.DataFrame({"at": at, "value": rows[self.column]})
+
+
+_SHARES = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,11 @@ class Weights(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Weights as bars on the left scale, biases as lines on the right scale."""
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
-        measured = max(len(bias) for bias in biases.values())
-        steps = int(panel.part.removeprefix("H = ") or measured)
+        steps = int(panel.part.removeprefix("H = ") or max(map(len, biases.values())))
         rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
-        looks = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
         bars(
-            axes, rows.melt("step", var_name="hue"), ("step", "value"), looks, native_scale=True,
-            width=0.84, gap=0.05, errorbar=None,
+            axes, rows.melt("step", var_name="hue"), _SHARES, x="step", y="value",
+            native_scale=True, width=0.84, gap=0.05, errorbar=None,
         )  # fmt: skip
         right = axes.twinx()
         right.spines["right"].set_visible(True)
@@ -136,12 +132,10 @@ class Weights(Kind):
             sns.lineplot(shown, estimator=None, linewidth=1.6, ax=right, **look)
         right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
-        cosine = self.column == "cosine"
         usual = Metric(f"{self.reads}/{self.column}").label
-        right.set_ylabel("Bias, 1 − cosine" if cosine else usual)
+        right.set_ylabel("Bias, 1 − cosine" if self.column == "cosine" else usual)
         axes.locator_params(axis="x", nbins=8, integer=True)
-        axes.set_xlabel("Local step")
-        axes.set_ylabel("Share of the gradient")
+        axes.set(xlabel="Local step", ylabel="Share of the gradient")
 
     def rows(self, hue: Hue) -> pd.DataFrame:
         """The bias at each local step."""
@@ -150,15 +144,14 @@ class Weights(Kind):
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The two weightings, then the biases."""
-        entries: Entries = [
-            (Patch(**filling(style, 0.55)), f"share in {name}'s momentum")
-            for name, style in styles(["MFL", "RMFL"]).items()
+        found: Entries = [
+            (Patch(**look), f"share in {x}'s momentum") for x, look in _SHARES.items()
         ]
         hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.measured}
-        return entries + [
-            (Line2D([], [], **_line(hue, len(hues))), f"bias of the gradients, {label}")
-            for label, hue in hues.items()
-        ]
+        for label, hue in hues.items():
+            line = Line2D([], [], **_line(hue, len(hues)))
+            found.append((line, f"bias of the gradients, {label}"))
+        return found
 
     def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
         usual = self.beta ** (steps - 1.0 - np.arange(steps))

@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -20,26 +21,19 @@ from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
-    """What each client holds: columns client, samples, classes, `few`, `many`.
-
-    `few` is 1 with at most two classes, `many` with at least four, else they are 0. `clients` has
-    one row per class that a client holds: client, label, count.
-    """
+    """By client its samples, its classes, and 1 where these are at most two or at least four."""
     if clients.empty:
         return clients
     held = clients.groupby("client")["count"].agg(samples="sum", classes="size").reset_index()
-    few, many = (held["classes"] <= 2).astype(int), (held["classes"] >= 4).astype(int)
-    return held.assign(few=few, many=many)
+    few, many = held["classes"] <= 2, held["classes"] >= 4
+    return held.assign(few=few.astype(int), many=many.astype(int))
 
 
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The collected frame; an empty one without a file or runs, so that every run is missing.
-
-    Raises `FedbenchError` unless the file has each round of a run once, in columns of numbers.
-    """
+    """The collected frame; an empty one without a file or runs, so that every run is missing."""
     frame = read_frame(path) if exists(path) else pd.DataFrame()
     if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
@@ -67,36 +61,31 @@ def states(frame: pd.DataFrame) -> dict[str, RunState]:
     return {run: RunState(Status(how), int(at)) for run, how, at in rows}
 
 
-def data_notes(frame: pd.DataFrame) -> dict[str, str]:
-    """By run whose data differ from the published ones: 'Deviation in cifar10: 98 of the …'."""
-    if "substitutes" not in frame:
+def texts(frame: pd.DataFrame, column: str) -> dict[str, str]:
+    """By run what the column says, where it says anything."""
+    if column not in frame:
         return {}
-    rows = frame.dropna(subset=["substitutes"]).drop_duplicates("run_id")
-    noted = zip(rows["run_id"], rows["substitutes"], strict=True)
-    return {run: text for run, text in noted if text}
+    rows = frame.dropna(subset=[column]).drop_duplicates("run_id")
+    return {run: text for run, text in zip(rows["run_id"], rows[column], strict=True) if text}
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
     """By run that has a search what it chose: 'lr=0.03, the best of 4 by the last accuracy …'."""
-    if not {"tuned", "search"} <= set(frame):
-        return {}
-    rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
-    chosen = zip(rows["run_id"], rows["tuned"], rows["search"], strict=True)
-    values = {run: (json.loads(text).items(), how) for run, text, how in chosen if text}
-    return {x: ", ".join([*(f"{k}={v}" for k, v in of), how]) for x, (of, how) in values.items()}
+    how = texts(frame, "search")
+    chosen = {run: json.loads(text) for run, text in texts(frame, "tuned").items()}
+    pairs = {run: [f"{name}={value}" for name, value in of.items()] for run, of in chosen.items()}
+    return {run: ", ".join([*told, how[run]]) for run, told in pairs.items() if run in how}
 
 
 def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
     """The metric, evaluated rounds × collected runs; a diverged run keeps its last value."""
-    rounds = sorted(
-        {t for run in runs for t in (*range(0, run.rounds, run.eval_every), run.rounds)}
-    )
+    evaluated = ((*range(run.eval_every, run.rounds, run.eval_every), run.rounds) for run in runs)
+    rounds = sorted({*chain(*evaluated)})
     if metric not in frame:
-        return pd.DataFrame(index=rounds[1:])
+        return pd.DataFrame(index=rounds)
     rows = frame[frame["run_id"].isin([run.id for run in runs])]
     table = rows.pivot(index="round", columns="run_id", values=metric)
-    everything = table.reindex(sorted({*table.index, *rounds})).ffill()
-    return everything.loc[rounds[1:]]
+    return table.reindex(sorted({*table.index, *rounds})).ffill().loc[rounds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +106,7 @@ class Collected:
         return run in self.states and self.states[run].status is Status.diverged
 
     def guess_of(self, dataset: Choice) -> Guess | None:
-        """What guessing gives on a data set, by the facts beside the runs, else as it is declared.
-
-        None where neither says so: where labels are no classes, or of a user's data set whose facts
-        were written before they counted classes.
-        """
+        """What guessing gives, by the facts beside the runs, else as the data set declares it."""
         file = Results(self.runs.parent).data(data_key(dataset))
         facts = read_json(file) if exists(file) else {}
         if facts.get("largest"):
@@ -129,11 +114,7 @@ class Collected:
         return declared(dataset)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
-        """A table in a run's folder; 'holdings' is made from its table 'clients'.
-
-        Empty if the folder has no such file, as that of a run that diverged early. Raises
-        `FedbenchError` if the folder is another run's, or the table not the one that it wrote.
-        """
+        """A table in a run's folder; empty without such a file, as of a run that diverged early."""
         if name == "holdings":
             return holdings(self.table(run, "clients"))
         folder = RunFolder(self.runs / run)
@@ -141,34 +122,26 @@ class Collected:
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
     def winner(self, search: str, run: RunSpec) -> Winner:
-        """What the search of a run chose; empty if it has not yet.
-
-        It is chosen anew from the trials: the file may have been edited since, or deleted. Where
-        a trial is not there, or damaged, the file is all that is known.
-        """
+        """What the search of a run chose: anew from its trials, or as its file says; or empty."""
         if search not in self._winners:
             results, trials = Results(self.runs.parent), trial_runs(run)
             found: Winner = {}
             with suppress(FedbenchError):
                 found = read_json(results.winner(search))
-            with suppress(FedbenchError):
+            with suppress(FedbenchError):  # sound trials, as the file may have been edited since
                 if trials and all(results.run(trial.id).has_record() for trial in trials):
                     found = select(run, trials, results.root)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self._winners[search] = found if whole else {}
         return self._winners[search]
 
-    def near_chance(self, search: str, run: RunSpec, trained: bool = False) -> bool:
-        """Whether what the search of a run chose scored next to nothing in its trials.
-
-        That is the best score, unless a trial with a better one diverged. A run that was `trained`
-        with a choice of which nothing is left may be one of these, and counts as one.
-        """
+    def near_chance(self, search: str, run: RunSpec) -> bool:
+        """Whether what the search of a run chose scored next to nothing in its trials."""
         found, guess = self.winner(search, run), self.guess_of(run.dataset)
         if guess is None or (run.tune and not is_accuracy(run.tune)):
             return False
-        if not found:
-            return trained
+        if not found:  # it may have, where nothing is left of what the run was trained with
+            return run.id in self.states
         if run.tune and run.tune.on == "held-out":
             guess = guess.held_out(run.tune.share)
         chosen = found["chosen"].items()
@@ -177,8 +150,6 @@ class Collected:
 
     def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
-        searched = (cell for cell in plan.cells if cell.run_id in plan.searches)
-        served = {cell.run_id: cell.run for cell in searched if cell.paper == paper}
-        search = plan.searches
-        low = (x for x, run in served.items() if self.near_chance(search[x], run, x in self.states))
-        return frozenset(low)
+        search, cells = plan.searches, (cell for cell in plan.cells if cell.paper == paper)
+        served = {cell.run_id: cell.run for cell in cells if cell.run_id in search}
+        return frozenset(x for x, run in served.items() if self.near_chance(search[x], run))

@@ -1,16 +1,7 @@
-"""What guessing gives on a data set, and which accuracies are near it.
+"""What guessing gives on a data set, and which accuracies are near it and rank nothing."""
 
-The best constant guess names the largest class of the test set. An accuracy is near it unless it
-is higher by two standard errors of that guess on so many samples, and by enough to matter: by five
-points, or by half of the guess's hits or misses where these are fewer. With 10 equal classes that
-is below 15 %, with 100 below 1.5 %, with two below 55 %; where 95 % of the samples are of one
-class, below 97.5 %. What is near it ranks nothing.
-"""
-
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from math import sqrt
 
 from fedbench.base import registry
@@ -23,7 +14,7 @@ _ERRORS = 2  # standard errors
 
 @dataclass(frozen=True)
 class Guess:
-    """The best constant guess: its accuracy, 0 to 1, on `samples` beside those to `train`."""
+    """A guess of the largest class: its accuracy on `samples`, beside the number to `train`."""
 
     accuracy: float
     samples: int
@@ -35,7 +26,12 @@ class Guess:
 
     @property
     def limit(self) -> float:
-        """The accuracy below which a model may only guess."""
+        """The accuracy below which a model may only guess.
+
+        It adds two standard errors to the guess, and five points, or half of its hits or misses
+        where these are less: 15 % with 10 equal classes, 1.5 % with 100, 55 % with two, and 97.5 %
+        where 95 % of the samples are of one class.
+        """
         hits, misses = self.accuracy, 1 - self.accuracy
         error = sqrt(hits * misses / self.samples)
         return hits + max(min(_POINTS, hits / 2, misses / 2), _ERRORS * error)
@@ -56,13 +52,8 @@ GuessOf = Callable[[Choice], Guess | None]
 
 def declared(dataset: Choice) -> Guess | None:
     """What guessing gives on a data set that says so without being loaded."""
-    return _declared(dataset.name, json.dumps(dataset.params))
-
-
-@cache
-def _declared(name: str, params: str) -> Guess | None:
     try:
-        source = registry.build("dataset", name, json.loads(params))
+        source = registry.build("dataset", dataset.name, dataset.params)
     except FedbenchError:  # a data set that is given as an object
         return None
     largest, samples = source.largest_class(), source.samples()

@@ -1,9 +1,7 @@
 """How far each method is ahead of one of them, and which leads are significant among all.
 
-The test is Westfall and Young's step-down max-T (Resampling-Based Multiple Testing, 1993): of pairs
-of runs that differ by chance alone, either order is as likely, so that the signs of the paired
-differences may be flipped. All ways to do so, the same for all methods, give what the largest
-statistic among the methods is by chance.
+The test is Westfall and Young's step-down max-T (Resampling-Based Multiple Testing, 1993), over
+flips of the signs of paired differences, the same for all methods: by chance either is as likely.
 """
 
 import itertools
@@ -29,13 +27,7 @@ class Leads:
     half: "pd.Series[float]"  # of the width of its own 95 % confidence interval (Student's t)
     p: "pd.Series[float]"  # adjusted for all methods that are tested; NaN where it is not
     blocks: int  # how many pairs there are of each method, such as seeds
-    left_out: tuple[str, ...]  # methods that lack one
     collapsed: tuple[str, ...]  # not tested: those with a run that diverged or is near chance
-
-    @property
-    def usual(self) -> float:
-        """The median of what the leads are known to."""
-        return float(self.half[self.half > 0].median()) if (self.half > 0).any() else 0.0
 
     @property
     def tested(self) -> bool:
@@ -51,12 +43,11 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     """The leads over `base` of the values (blocks × methods), more is better, NaN where missing.
 
     The last level of the index is the seed; any before it are settings, within which the error is
-    taken: that a method gains more in one setting than in another is no noise. Tested are leads of
-    at least three seeds in each of several settings, or ten in one.
+    taken: that a method gains more in one setting than in another is no noise.
 
     Blocks that the base or half of the methods lack are left out, then methods that lack one of the
-    others, and methods with a value that is infinite, as where a target is never reached. None with
-    fewer than two blocks or methods, or if the base is not there or has such a value.
+    others or have an infinite value, as of a target that is never reached. None with fewer than two
+    blocks or methods, or if the base is among those left out.
     """
     finite = values.drop(columns=[name for name in values if np.isinf(values[name]).any()])
     if base not in finite:
@@ -65,23 +56,19 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     if min(full.shape) < 2:
         return None
     ahead = full.sub(full[base], axis=0)
-    # all levels of the index but the last, which is the seed
     of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in full.index]
-    settings = pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)
+    settings = pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)  # pairs × settings, 0 or 1
     error, freedom = _errors(ahead.to_numpy(dtype=float), settings)
-    t = special.stdtrit(freedom, 0.975) if freedom else np.nan
-    half = pd.Series(t * error, full.columns)
+    half = pd.Series(special.stdtrit(freedom, 0.975) * error, full.columns)
     half[base] = 0.0
     family = [name for name in full if name != base and name not in collapsed]
     p = pd.Series(np.nan, full.columns)
     enough = settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1]
     if family and base not in collapsed and enough:
-        found = _adjusted(ahead[family].to_numpy(dtype=float), settings)
-        p = pd.Series(found, family).reindex(full.columns)
+        p.update(pd.Series(_adjusted(ahead[family].to_numpy(dtype=float), settings), family))
     mean = ahead.mean().sort_values(ascending=False, kind="stable")
-    left_out = tuple(str(name) for name in values if name not in full)
     fallen = tuple(str(name) for name in mean.index if name in collapsed)
-    return Leads(mean, half[mean.index], p[mean.index], len(full), left_out, fallen)
+    return Leads(mean, half[mean.index], p[mean.index], len(full), fallen)
 
 
 def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
@@ -90,10 +77,7 @@ def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _adjusted(ahead: Values, settings: Values) -> Values:
-    """The p-value of each column of differences (pairs × methods), adjusted for all of them.
-
-    `settings` (pairs × settings) is 1 where a pair is of that setting.
-    """
+    """The p-value of each column of differences (pairs × methods), adjusted for all of them."""
     pairs = len(ahead)
     if pairs <= _ALL:  # the first flip leaves them as they are
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
@@ -101,7 +85,7 @@ def _adjusted(ahead: Values, settings: Values) -> Values:
         drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
         signs = np.vstack([np.ones(pairs), drawn])
     statistics = np.array([_statistics(flip[:, None] * ahead, settings) for flip in signs])
-    seen = _statistics(ahead, settings)
+    seen = statistics[0]
     order = np.argsort(-seen, kind="stable")
     # the largest of a method and of all that are behind it, flip by flip
     largest = np.maximum.accumulate(statistics[:, order[::-1]], axis=1)[:, ::-1]

@@ -6,9 +6,9 @@ from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
+_DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
-_TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
 def fixed(value: float | None, digits: int) -> str:
@@ -34,9 +34,6 @@ def signed(value: float, digits: int) -> str:
     return ("+" if value > 0 else "−") + text
 
 
-_DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
-
-
 def amount(value: float, unit: str, *, named: bool = True) -> str:
     """An effect with its sign and, where it is `named`, its unit: '+2.10 points'."""
     if not math.isfinite(value):
@@ -44,8 +41,7 @@ def amount(value: float, unit: str, *, named: bool = True) -> str:
     if unit in _DIGITS:
         text = signed(value, _DIGITS[unit])
     else:
-        text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
-        text = text.replace("-", "−")
+        text = format(value, "+,.0f" if abs(value) >= 1000 else "+.3g").replace("-", "−")
     return f"{text} {unit}" if unit and named else text
 
 
@@ -69,11 +65,6 @@ def power(value: float) -> str:
 def axis_name(axis: str) -> str:
     """An axis as a heading: 'alpha' is α."""
     return _GREEK.get(axis, axis)
-
-
-def axis_title(axis: str) -> str:
-    """An axis of the grid as the label of a figure's axis."""
-    return _TITLES.get(axis, axis_name(axis))
 
 
 def level_name(axis: str, level: Level) -> str:

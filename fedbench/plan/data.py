@@ -145,6 +145,6 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"{file}: data set '{run.dataset}' has been replaced, as its checksum is now "
-            f"{str(loaded)[:12]} and was {trained[:12]} for run {run.id}; delete it when the former "
-            f"data are back, or {_AGAIN}"
+            f"{str(loaded)[:12]} and was {trained[:12]} for run {run.id}; delete it when the "
+            f"former data are back, or {_AGAIN}"
         )

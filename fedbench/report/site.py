@@ -122,7 +122,7 @@ def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) ->
         for run, cell in cells.items()
         if run in states and states[run].status is store.Status.diverged
     }
-    noted = sorted({*frames.data_notes(frame).values()})
+    noted = sorted({*frames.texts(frame, "substitutes").values()})
     return RunCount(len(cells), missing, diverged, tuple(noted))
 
 

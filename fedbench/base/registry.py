@@ -1,8 +1,6 @@
-"""Finds methods, models, data sets and all other plug-ins by name; a new file is enough.
+"""Finds public dataclasses of a kind by name: files are read as syntax, as importing takes seconds.
 
-Every public `@dataclass` with a base class, in a package of `KINDS` or in a plug-in folder (see
-`plugins`), is an entry; its name is the class name in lower case. Files are read as syntax, not
-imported, so that listing and planning need neither torch nor its two seconds of start-up.
+A new file is enough, in a package of `KINDS` or in a plug-in folder.
 """
 
 import ast

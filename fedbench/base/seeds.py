@@ -1,8 +1,6 @@
 """Every random draw is a function of (seed, round, client, purpose) and of nothing else.
 
-A generator is made anew for each purpose, client and round, so that the same settings give the same
-result whatever the number of workers, the order of clients, the batch of runs, or a crash in
-between (convention 12).
+So neither workers, nor the order of clients, nor a crash in between change it (convention 12).
 """
 
 import hashlib

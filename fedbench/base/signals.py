@@ -1,8 +1,4 @@
-"""Signals that ask to stop: noted when they come, obeyed where the work can go on later.
-
-The first signal is noted, and the training loop asks for it between two rounds. A second one does
-at once what it would do without fedbench.
-"""
+"""Signals that ask to stop: the first is obeyed where work can go on later, a second at once."""
 
 import os
 import signal
@@ -54,8 +50,7 @@ def stop_if_requested(where: str) -> None:
 def stoppable() -> Iterator[None]:
     """Signals stop the work in the block at its next `stop_if_requested`; then say where.
 
-    Blocks may be nested: the outermost listens. Handlers of the caller's own stay, and in other
-    threads than the main one, which get no signals, nothing is changed.
+    The outermost of nested blocks listens, in the main thread alone. Handlers of the caller stay.
     """
     if _Request.before or threading.current_thread() is not threading.main_thread():
         yield
@@ -82,6 +77,17 @@ def stoppable() -> Iterator[None]:
         late, _Request.by, _Request.before = _Request.by, None, {}
         if late and not obeyed and sys.exc_info()[0] is None:
             os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
+
+
+@contextmanager
+def handled(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
+    """Have these handlers of signals in the block, and after it those from before."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _note(number: int, _: object) -> None:

@@ -1,7 +1,4 @@
-"""The commands `bench`, `arena` and `compare`: methods on the same settings; two results folders.
-
-`bench` writes the paper that is trained from its options, `arena` takes one that is there.
-"""
+"""The commands `bench`, `arena` and `compare`: methods on the same settings; two folders."""
 
 import math
 import os

@@ -102,10 +102,7 @@ def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
 
 @contextmanager
 def watching(console: Console, spec: "RunSpec") -> "Iterator[Watch]":
-    """A function to be called with each evaluated round: it shows progress and the time left.
-
-    On a terminal that is a bar, elsewhere a line every few seconds.
-    """
+    """What shows progress after each evaluated round: a bar, or without a terminal a line."""
     if not console.is_terminal:
         yield _lines(console, spec)
         return

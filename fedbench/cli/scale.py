@@ -13,9 +13,12 @@ from rich.live import Live
 from rich.text import Text
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import find_file
+from fedbench.base.processes import cores
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what these need
     from fedbench.jobs.status import Overview, Tally
@@ -63,19 +66,17 @@ def plan(
 
 def _check(planned: "Plan", workflow: Path) -> None:
     """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
-    from fedbench.base.plugins import find_file
     from fedbench.engine.assemble import check_choices
     from fedbench.report.checks import check_report
 
     papers = workflow / "papers"
     files = {paper: find_file(papers, f"{paper}.yaml") for paper in planned.papers}
-    places = {
-        cell.run_id: f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
-        for cell in reversed(planned.cells)
-    }
-    for run_id, search in planned.searches.items():
-        for trial in planned.trials[search]:
-            places.setdefault(trial, f"{places[run_id]}, in its search")
+    places: dict[str, str] = {}
+    for cell in planned.cells:
+        place = f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
+        places.setdefault(cell.run_id, place)
+        for trial in planned.trials.get(planned.searches.get(cell.run_id, ""), ()):
+            places.setdefault(trial, f"{place}, in its search")
     check_choices((places[run_id], run) for run_id, run in planned.runs.items())
     check_report(planned, papers)
 
@@ -89,9 +90,7 @@ def print_costs(
     most: int | None = None,
 ) -> None:
     """Print what training each table of a plan costs, then what parts of it cost, as `by_table`."""
-    from fedbench.base.processes import cores
     from fedbench.data.source import data_folder
-    from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds
 
     speeds = measured_speeds(results, load_scale(workflow, planned.scale).speeds)
@@ -215,7 +214,6 @@ def learned(
 def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[Overview]":
     """One look, or one every few seconds for as long as runs are left."""
     from fedbench.jobs.status import Watcher
-    from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import Speeds
     from fedbench.plan.plan_file import read_plan
 

@@ -31,48 +31,38 @@ _TRAIN = ["-m", "fedbench", "train"]
 
 
 def require_past(files: Iterable[str | Path]) -> None:
-    """Raise `FedbenchError` naming a file that is newer than now.
-
-    All that is made of it would be older, at which Snakemake would end after the training.
-    """
+    """Refuse a file newer than now: as what it leads to is older, Snakemake would end at last."""
     latest = time.time() + _AHEAD
     for file in map(Path, files):
         changed = file.stat().st_mtime if exists(file) else 0.0  # missing: said where it is read
         if changed > latest:
             raise FedbenchError(
-                f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, "
-                "which is in the future; set this machine's clock, or give the file the time of "
-                "now with `touch`"
+                f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, in "
+                "the future; set this machine's clock, or give it the time of now with `touch`"
             )
 
 
 def hold(folder: Path) -> None:
     """Have this folder for a workflow until this process ends, however it ends."""
-    _acquire(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
+    take(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
 
 
 def claim(results: Path, scale: str) -> None:
     """Have the plan and the frames of a scale for this process, until it ends.
 
-    Snakemake keeps two workflows apart that were started in one folder, not those of two folders
-    with the same results: each would make its own plan in the place of the other's. Raises
-    `FedbenchError` if another process has them.
+    Snakemake only keeps workflows of one folder apart, not those of two with the same results.
     """
-    file = results / scale / ".lock"
-    if not _acquire(file):
+    if not take(results / scale / ".lock"):
         raise FedbenchError(
-            f"{file.parent}: a workflow that was started in another folder writes there; wait "
+            f"{results / scale}: a workflow that was started in another folder writes there; wait "
             "until it has ended, or have other results with --config results=…"
         )
 
 
 def unlock(folder: Path) -> bool:
-    """Free the folder of what killed workflows left; returns whether it was locked.
-
-    Snakemake's own `--unlock` does so too while a workflow runs; this raises `FedbenchError` then.
-    """
+    """Free the folder, unless a workflow runs there; returns whether a killed one had locked it."""
     for file in matching(folder / _RUNNING, "*.lock"):
-        if not _acquire(file):
+        if not take(file):
             host, _, process = file.stem.rpartition("-")
             raise FedbenchError(
                 f"{folder}: a workflow runs here, as process {process} of {host}; wait for it or "
@@ -84,15 +74,6 @@ def unlock(folder: Path) -> bool:
     return locked
 
 
-def _acquire(file: Path) -> bool:
-    """Take the file's lock, if nobody has it; on a file system without locks nobody has."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return take(file)
-    except (OSError, NotImplementedError):
-        return True
-
-
 def tidy(results: Path, reports: Path) -> None:
     """Delete what killed processes left half-written; the folders of runs are left to training."""
     for folder in (*matching(results, "*/"), reports):
@@ -101,10 +82,7 @@ def tidy(results: Path, reports: Path) -> None:
 
 
 def pass_signals_on() -> None:
-    """From now on Ctrl-C and SIGTERM reach the processes that train, which stop after their round.
-
-    Snakemake itself passes none on: it waits until its jobs have ended.
-    """
+    """From now on Ctrl-C and SIGTERM reach what trains: Snakemake itself passes none on."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -121,10 +99,7 @@ def pass_signals_on() -> None:
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
-    """Make the folders of runs newer than their stamps, if these did not end: to train them again.
-
-    The winners of searches with a failed trial are deleted, to be chosen again.
-    """
+    """Make folders of runs that did not end newer than their stamps; forget winners without all."""
     folders = Results(results)
     for run_id in (*seen.failed, *seen.left):
         if exists(folders.stamp(run_id)):

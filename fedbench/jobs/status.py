@@ -19,14 +19,11 @@ _SHOWN = 5  # runs of a kind that are named; the report names all that failed
 
 @dataclass(frozen=True)
 class Tally:
-    """The runs of a paper by status, and what is known of their seconds.
-
-    `spent`: seconds that the complete runs took; `left`: seconds that one process would still need.
-    """
+    """The runs of a paper by status, and what is known of their seconds."""
 
     counts: Counter[Status]
-    spent: float
-    left: float
+    spent: float  # seconds that the complete runs took
+    left: float  # seconds that one process would still need
 
     @property
     def runs(self) -> int:
@@ -86,12 +83,12 @@ class Watcher:
             if now.complete:
                 self._complete[run_id] = now
             states[run_id] = now
-        paces, left = self._paces(), dict[str, float]()
+        paces, left = self._paces(), dict.fromkeys(states, 0.0)
         for run_id, now in states.items():
-            ended, run = now.complete or now.status is Status.failed, self.plan.runs[run_id]
-            pace = paces.get(str(run.model)) or paces.get("") or 1.0
-            rest = pace * self._expected[run_id] * (1 - now.round / run.rounds)
-            left[run_id] = 0.0 if ended else rest
+            if not now.complete and now.status is not Status.failed:
+                run = self.plan.runs[run_id]
+                pace = paces.get(str(run.model)) or paces.get("") or 1.0
+                left[run_id] = pace * self._expected[run_id] * (1 - now.round / run.rounds)
 
         def tally(run_ids: Iterable[str]) -> Tally:
             here = {run_id: states[run_id] for run_id in run_ids}
@@ -136,10 +133,7 @@ def again(words: Sequence[str]) -> str:
 
 
 def at_the_end(seen: Overview, command: str, scale: str) -> Iterator[str]:
-    """What failed, with the reason of each run, or how many runs are left; and what to do then.
-
-    Nothing if all are done. If runs are left, the workflow was stopped before the report.
-    """
+    """What failed, with the reason of each run, or how many runs are left; and what to do then."""
     count, left = len(seen.failed), len(seen.left) + len(seen.running)
     runs = f"{seen.everything.runs:,} runs"
     if count:

@@ -204,6 +204,5 @@ class Checked:
             except ValidationError:
                 infinite = value in (float("inf"), float("-inf"))  # which no bound refuses
                 rule = allowed(hints(cls)[name]) + " and finite" * infinite
-                raise FedbenchError(
-                    f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
-                ) from None
+                said = f"{name} = {quoted(value)} is not allowed; it must be {rule}"
+                raise FedbenchError(f"{cls.__name__}: {said}") from None

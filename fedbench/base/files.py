@@ -110,10 +110,7 @@ def _reason(error: Exception) -> str:
 
 
 def begins(name: str) -> str:
-    """How this process begins the name of the file that will be called `name` once written.
-
-    It tells who writes it, so that what a killed process left can be told apart and deleted.
-    """
+    """How this process, which it tells, begins the name of what is called `name` once written."""
     return f".{name}.{os.getpid()}@{socket.gethostname()}."
 
 

@@ -169,8 +169,6 @@ def _location(point: metadata.EntryPoint) -> Path:
     places = [*(spec.submodule_search_locations or ())] if spec else []
     folder = Path(*places[:1], *inner).resolve()
     if not (places and folder.is_dir()):
-        raise FedbenchError(
-            f"the entry point '{point.name}' of the group '{GROUP}' names '{point.value}', which "
-            "is no installed package; uninstall or repair the distribution that declares it"
-        )
+        said = f"the entry point '{point.name}' of the group '{GROUP}' names '{point.value}'"
+        raise FedbenchError(f"{said}, which is no installed package; repair its distribution")
     return folder

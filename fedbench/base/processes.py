@@ -36,10 +36,7 @@ def alive(pid: int, since: float | None = None) -> bool:
 
 
 def take(file: Path) -> bool:
-    """Lock the file until this process ends; returns False if another process has it.
-
-    On a file system without locks nobody has it.
-    """
+    """Lock the file until this process ends, unless another has it; without locks none has it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file, timeout=0, fallback_to_soft=False)

@@ -1,7 +1,4 @@
-"""Every random draw is a function of (seed, round, client, purpose) and of nothing else.
-
-So neither workers, nor the order of clients, nor a crash in between change it (convention 12).
-"""
+"""Every random draw is a function of (seed, round, client, purpose) alone (convention 12)."""
 
 import hashlib
 

@@ -11,14 +11,15 @@ import typer
 from rich.console import Console
 
 from fedbench.base.errors import FedbenchError, of_file
+from fedbench.base.plugins import search_also
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console
 from fedbench.cli.show import how_it_ended
+from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.progress import Row
     from fedbench.engine.training import Watch
-    from fedbench.spec import RunSpec
 
 _PAUSE = 5.0  # seconds between two plain lines
 _OUT = "Folder for the run: rounds.parquet, run.json, weights."
@@ -49,7 +50,6 @@ def run(
     Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
     one stops at once.
     """
-    from fedbench.base.plugins import search_also
     from fedbench.spec.run import load_run
 
     search_also(spec.parent)
@@ -84,7 +84,7 @@ def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
 
     folder = RunFolder(out)
     record = folder.record()
-    if not record or record.get("id") != settings.id or not folder.finished(settings.id):
+    if not record or record["id"] != settings.id or not folder.finished(settings.id):
         return False
     trained = record.get("data", {}).get("checksum", "")
     try:
@@ -170,7 +170,6 @@ def verify(
 
 
 def _finished(files: list[Path], scale: str, results: Path) -> "list[RunSpec]":
-    """The finished runs of a scale, or those in published files, which are restored."""
     from fedbench.jobs.publish import exports_in, read_checked, restore
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state

@@ -65,7 +65,6 @@ def plan(
 
 
 def _check(planned: "Plan", workflow: Path) -> None:
-    """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
     from fedbench.engine.assemble import check_choices
     from fedbench.report.checks import check_report
 
@@ -212,7 +211,6 @@ def learned(
 
 
 def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[Overview]":
-    """One look, or one every few seconds for as long as runs are left."""
     from fedbench.jobs.status import Watcher
     from fedbench.plan.cost import Speeds
     from fedbench.plan.plan_file import read_plan

@@ -76,21 +76,17 @@ def _of_paper(
             label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
             found.setdefault(label, {})[cell.run_id] = folder
     if not found:
-        raise FedbenchError(
-            f"{results}: no finished run of {paper} at scale {scale} fits; another scale: --scale"
-        )
+        raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:
         left = {x for each in names for x in each} - {*wanted, "method", "seed"}
         others = {each[axis][0] for each in names for axis in left & each.keys()}
-        raise FedbenchError(
-            f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of "
-            f"these: {', '.join(sorted(others)) or 'nothing else'}"
-        )
+        said = f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of"
+        raise FedbenchError(f"{said} these: {', '.join(sorted(others)) or 'nothing else'}")
     return {label: [*folders.values()] for label, folders in found.items()}
 
 
 def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:
-    """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
+    """The levels that words name, by axis."""
     every = {name: axis for each in names for axis, of in each.items() for name in of}
     axis_of = {_plain(name): axis for name, axis in every.items()}
     wanted: dict[str, set[str]] = {}
@@ -166,7 +162,6 @@ def _show_one(folder: "RunFolder", column: str) -> None:
 
 
 def _folder(run: str, results: Path) -> "RunFolder":
-    """The folder of the run; raises `FedbenchError` if none or several fit."""
     from fedbench.store import Results, RunFolder
 
     named = Path(run)

@@ -107,10 +107,8 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
     for search, first in winners.items():
         if len(first) > 1:
             told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
-            raise FedbenchError(
-                f"search {search} chose {told}: delete the folders of the runs that have another "
-                f"winner than searches/{search}.json, to train them again"
-            )
+            remedy = f"delete the runs with another winner than searches/{search}.json"
+            raise FedbenchError(f"search {search} chose {told}: {remedy}, to train them again")
 
 
 def _substitutes(record: dict[str, Any]) -> str:

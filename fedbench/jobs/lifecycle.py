@@ -36,10 +36,9 @@ def require_past(files: Iterable[str | Path]) -> None:
     for file in map(Path, files):
         changed = file.stat().st_mtime if exists(file) else 0.0  # missing: said where it is read
         if changed > latest:
-            raise FedbenchError(
-                f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, in "
-                "the future; set this machine's clock, or give it the time of now with `touch`"
-            )
+            date = f"{datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}"
+            remedy = "set this machine's clock, or give it the time of now with `touch`"
+            raise FedbenchError(f"{file}: was changed on {date}, in the future; {remedy}")
 
 
 def hold(folder: Path) -> None:
@@ -48,10 +47,7 @@ def hold(folder: Path) -> None:
 
 
 def claim(results: Path, scale: str) -> None:
-    """Have the plan and the frames of a scale for this process, until it ends.
-
-    Snakemake only keeps workflows of one folder apart, not those of two with the same results.
-    """
+    """Have the plan and frames of a scale, where workflows of two folders may meet, to the end."""
     if not take(results / scale / ".lock"):
         raise FedbenchError(
             f"{results / scale}: a workflow that was started in another folder writes there; wait "
@@ -64,10 +60,8 @@ def unlock(folder: Path) -> bool:
     for file in matching(folder / _RUNNING, "*.lock"):
         if not take(file):
             host, _, process = file.stem.rpartition("-")
-            raise FedbenchError(
-                f"{folder}: a workflow runs here, as process {process} of {host}; wait for it or "
-                "stop it with Ctrl-C"
-            )
+            said = f"a workflow runs here, as process {process} of {host}"
+            raise FedbenchError(f"{folder}: {said}; wait for it or stop it with Ctrl-C")
         file.unlink(missing_ok=True)
     locked = bool(matching(folder / _LOCKS, "*.lock"))
     rmtree(folder / _LOCKS, ignore_errors=True)

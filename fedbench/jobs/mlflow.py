@@ -125,7 +125,7 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
         if copy.info.status == "FINISHED" and copy.data.tags.get(_VERSION) == versions[run_id]
     }
     left = [run_id for run_id in versions if run_id not in current]
-    added = [_copy(client, experiment, results.run(each), each, tags[each]) for each in left]
+    added = [_copy(client, experiment, results.run(each), tags[each]) for each in left]
     for run_id, copy in copies:
         if copy is not current.get(run_id):
             client.delete_run(copy.info.run_id)
@@ -156,10 +156,9 @@ def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
     return trials | runs
 
 
-def _copy(
-    client: MlflowClient, experiment: str, folder: RunFolder, run_id: str, tags: Mapping[str, str]
-) -> bool:
+def _copy(client: MlflowClient, experiment: str, folder: RunFolder, tags: dict[str, str]) -> bool:
     """Copy a run if it is finished; returns whether it is. MLflow's run is finished last."""
+    run_id = folder.path.name
     record = folder.finished(run_id)
     if record is None:
         return False

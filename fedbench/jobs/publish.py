@@ -238,10 +238,10 @@ def require_same_data(content: Published, origin: Path) -> None:
         trained = run.record["data"].get("checksum")
         loaded = content.data[data]["checksum"] if data in content.data else trained
         if loaded != trained:
-            raise FedbenchError(
-                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set "
-                f"{data} here has {str(loaded)[:12]}; {_OTHER_DATA}"
+            said = (
+                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set"
             )
+            raise FedbenchError(f"{said} {data} here has {str(loaded)[:12]}; {_OTHER_DATA}")
 
 
 def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
@@ -267,7 +267,5 @@ def _remedy(kind: str, key: str, origins: tuple[Path, Path]) -> str:
     folders = [Results(origin).run(key).path for origin in origins if origin.is_dir()]
     if not folders:
         return "it was trained twice: take away the file that is not wanted"
-    return (
-        f"it was trained twice: delete {folders[0]} and run `fedbench restore`, or move the "
-        "published file away and run `fedbench export`"
-    )
+    restored = f"it was trained twice: delete {folders[0]} and run `fedbench restore`"
+    return f"{restored}, or move the published file away and run `fedbench export`"

@@ -4,7 +4,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench.base.errors import without_password
@@ -59,18 +59,14 @@ class Overview:
         return self.everything.left / len(self.running) if self.running else None
 
 
-@dataclass
 class Watcher:
     """Looks at the runs of a plan again and again; the folder of a complete run is read once."""
 
-    plan: Plan
-    results: Path
-    speeds: Speeds
-    _complete: dict[str, RunState] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        cost = costs(self.plan.runs, self.speeds, assumed_samples)
+    def __init__(self, plan: Plan, results: Path, speeds: Speeds) -> None:
+        self.plan, self.results = plan, results
+        cost = costs(plan.runs, speeds, assumed_samples)
         self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
+        self._complete: dict[str, RunState] = {}
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""

@@ -37,10 +37,7 @@ def train(
     say: Callable[[str], None] = print,
     follow: Follow = nobody,
 ) -> list[str]:
-    """Train those of the runs that are not finished; returns the ids of those that failed.
-
-    A run that fails leaves error.txt in its folder and stops no other; a signal stops all.
-    """
+    """Train the runs that are not finished; returns the ids of those that left an error.txt."""
     machine.torch_device()  # one that is not here is no fault of the runs
     work, failed = partial(run, machine=machine, data_dir=data_dir), []
     with stoppable():
@@ -95,10 +92,7 @@ def say(line: str) -> None:
 
 
 def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
-    """Call `work` with the runs in a child process; returns the exit code for all of them.
-
-    If a run kills the child, that run has failed, and another child goes on with those after it.
-    """
+    """Train runs in a child process; another goes on after a run that kills it; the exit code."""
     left, blamed = list(run_ids), list[str]()
     while left:
         child, stopped = _child(work, left, results)

@@ -118,9 +118,8 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
-        raise FedbenchError(
-            f"{place}: no table '{table}' is published; tables: {', '.join(TABLES)}"
-        )
+        tables = ", ".join(TABLES)
+        raise FedbenchError(f"{place}: no table '{table}' is published; tables: {tables}")
     if table == "runs":
         settings = [json.loads(record)["settings"] for record in frame["record"]]
         frame.insert(4, "outdated", [is_outdated(each) for each in settings])
@@ -130,10 +129,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
 def write_published(
     content: Published, folder: Path, day: str, roles: Mapping[str, Role]
 ) -> list[Path]:
-    """Write the files of an export into the paper's folder; the runs, which name the rest, last.
-
-    roles: of runs by their id; the method of any other run is its parts.
-    """
+    """Write the files of an export; the runs, by a role or else their parts, are written last."""
     facts = {
         "searches": frames.from_rows(
             {

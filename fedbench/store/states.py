@@ -109,10 +109,7 @@ def failure_file(folder: RunFolder) -> Path:
 
 
 def note_failure(folder: RunFolder, error: Exception) -> Path:
-    """Write the traceback into a file of the folder; its last line says what went wrong, and where.
-
-    Where is the last line of a plug-in that the error went through, if any.
-    """
+    """Write the traceback into a file; its last line says what is wrong, and where in a plug-in."""
     file, said = failure_file(folder), str(error)
     with suppress(OSError, FedbenchError):  # on a full disk the other runs go on
         if not isinstance(error, FedbenchError):

@@ -127,7 +127,7 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
         for file in matching(place, pattern):
             other = files.setdefault(file.stem, file)
             if other.resolve() != file.resolve():
-                raise FedbenchError(f"two files of one name: {other} and {file}; rename one")
+                raise FedbenchError(f"two files '{file.name}': {other} and {file}; rename one")
     return files
 
 

@@ -104,18 +104,18 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
     return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(KINDS[kind].folder)})")
 
 
-def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
-    """Raise `FedbenchError` on an unknown name or parameter, without importing anything."""
+def require_known(kind: str, name: str, params: dict[str, Any]) -> Entry:
+    """The entry; raises `FedbenchError` on an unknown name or parameter, importing nothing."""
     entry = find(kind, name)
     for key in params:
         require_among(f"{kind} '{name}'", "parameter", key, entry.fields)
+    return entry
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:
     """The object of that name with these parameters; its class checks their ranges."""
-    require_known(kind, name, params)
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
-    cls = find(kind, name).load()
+    cls = require_known(kind, name, params).load()
     try:
         inspect.signature(cls).bind(**plain)
     except TypeError as error:  # "missing a required argument: 'eta'"

@@ -56,13 +56,11 @@ def stoppable() -> Iterator[None]:
         yield
         return
     before = {each: signal.getsignal(each) for each in SIGNALS}
-    mine = {each: handler for each, handler in before.items() if handler in _DEFAULTS}
-    for each in mine:
-        signal.signal(each, _note)
-    _Request.before = mine
+    _Request.before = {each: own for each, own in before.items() if own in _DEFAULTS}
     obeyed = False
     try:
-        yield
+        with handled(dict.fromkeys(_Request.before, _note)):
+            yield
     except Stopped as stopped:
         obeyed = True
         _say(f"{stopped}\n")
@@ -73,7 +71,6 @@ def stoppable() -> Iterator[None]:
         obeyed = True
         raise Stopped(signal.SIGINT, "at once") from None
     finally:
-        _restore()
         late, _Request.by, _Request.before = _Request.by, None, {}
         if late and not obeyed and sys.exc_info()[0] is None:
             os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
@@ -96,13 +93,8 @@ def _note(number: int, _: object) -> None:
         _Request.by, _Request.at = by, time.monotonic()
         _say(f"{by.name}: stops after this round; a second signal stops at once\n")
     elif time.monotonic() - _Request.at > _ECHO:
-        _restore()
+        signal.signal(by, _Request.before[by])
         os.kill(os.getpid(), number)
-
-
-def _restore() -> None:
-    for each, handler in _Request.before.items():
-        signal.signal(each, handler)
 
 
 def _say(line: str) -> None:

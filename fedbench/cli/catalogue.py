@@ -168,9 +168,8 @@ def list_(
 
 
 def _rows(kind: Kind, workflow: Path, full: bool = False) -> list[Row]:
-    if kind is Kind.papers:
-        return papers(workflow)
-    return summaries(kind.value.removesuffix("s"), full=full)
+    word = kind.value.removesuffix("s")
+    return papers(workflow) if kind is Kind.papers else summaries(word, full=full)
 
 
 def text_of(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fedbench.base.errors import FedbenchError, require_among
@@ -70,10 +70,10 @@ def claims(
         return
     for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
         console.print(Text(f"\n{paper}", "bold underline"))
-        lines = Table.grid(padding=(0, 2), expand=True)
-        lines.add_column(no_wrap=True)
-        lines.add_column(no_wrap=True)
-        lines.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        last = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        lines = Table.grid(
+            Column(no_wrap=True), Column(no_wrap=True), last, padding=(0, 2), expand=True
+        )
         for claim in members:
             if full:
                 console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))

@@ -17,7 +17,6 @@ _RULES = (
 _SET = "parameter=value, for every partition named; may be given several times."
 _SEED = "Seed of the split: a run's data_seed, or its seed if it has no data_seed."
 _HELD_OUT = "Share of the training data that is held out, from 0 to 1."
-_OUT = "Picture to write: .png, .pdf or .svg."
 _FIRST = "Show only this many clients in the picture."
 
 
@@ -29,7 +28,7 @@ def partition(
     clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
     seed: Annotated[int, typer.Option(help=_SEED)] = 0,
     validation: Annotated[float, typer.Option(help=_HELD_OUT)] = 0.0,
-    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
+    out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
     first: Annotated[int | None, typer.Option(min=1, help=_FIRST)] = None,
     as_json: options.AsJson = False,
     data_dir: options.DataFolder = None,

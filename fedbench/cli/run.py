@@ -77,7 +77,7 @@ def run(
             raise
 
 
-def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
+def _is_finished(settings: RunSpec, out: Path, data_dir: Path | None) -> bool:
     """Whether the folder holds the finished run, which is then said; raises if it was changed."""
     from fedbench.engine.assemble import data_of
     from fedbench.store import RunFolder
@@ -101,7 +101,7 @@ def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
 
 
 @contextmanager
-def watching(console: Console, spec: "RunSpec") -> "Iterator[Watch]":
+def watching(console: Console, spec: RunSpec) -> Iterator["Watch"]:
     """What shows progress after each evaluated round: a bar, or without a terminal a line."""
     if not console.is_terminal:
         yield _lines(console, spec)
@@ -118,7 +118,7 @@ def _score(row: "Row") -> str:
     return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
 
 
-def _lines(console: Console, spec: "RunSpec") -> "Watch":
+def _lines(console: Console, spec: RunSpec) -> "Watch":
     start = last = monotonic()
     first: int | None = None  # the last round before this process, which may go on with a run
 
@@ -169,7 +169,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _finished(files: list[Path], scale: str, results: Path) -> "list[RunSpec]":
+def _finished(files: list[Path], scale: str, results: Path) -> list[RunSpec]:
     from fedbench.jobs.publish import exports_in, read_checked, restore
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state

@@ -70,12 +70,13 @@ def _check(planned: "Plan", workflow: Path) -> None:
 
     papers = workflow / "papers"
     files = {paper: find_file(papers, f"{paper}.yaml") for paper in planned.papers}
-    places: dict[str, str] = {}
-    for cell in planned.cells:
-        place = f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
-        places.setdefault(cell.run_id, place)
-        for trial in planned.trials.get(planned.searches.get(cell.run_id, ""), ()):
-            places.setdefault(trial, f"{place}, in its search")
+    places = {
+        cell.run_id: f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
+        for cell in reversed(planned.cells)
+    }
+    for run_id, search in planned.searches.items():
+        for trial in planned.trials[search]:
+            places.setdefault(trial, f"{places[run_id]}, in its search")
     check_choices((places[run_id], run) for run_id, run in planned.runs.items())
     check_report(planned, papers)
 

@@ -123,12 +123,12 @@ def export(
     Files that are there stay as they are: what is new goes into files of today. They also hold what
     a report needs beside the runs: the facts of data sets and the winners of searches.
     """
-    from fedbench.jobs.publish import export as publish
+    from fedbench.jobs import publish
     from fedbench.plan.plan import make_plan
 
     plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
     for paper in plan.papers:
-        done = publish(plan, paper, results, out)
+        done = publish.export(plan, paper, results, out)
         line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
         line += f", and {done.others:,} of other plans" if done.others else ""
         size = sum(file.stat().st_size for file in done.files) / 1e6
@@ -151,10 +151,9 @@ def restore(
     Runs that are there already stay as they are; one that is there with another content is refused,
     and so is one of another version of fedbench whose numbers would differ.
     """
-    from fedbench.jobs.publish import exports_in
-    from fedbench.jobs.publish import restore as bring_back
+    from fedbench.jobs import publish
 
-    done = bring_back(exports_in(files or [PUBLISHED]), results)
+    done = publish.restore(publish.exports_in(files or [PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since no plan asks for them any more: {done.outdated:,}"

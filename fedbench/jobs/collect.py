@@ -108,7 +108,7 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
         if len(first) > 1:
             told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
             remedy = f"delete the runs with another winner than searches/{search}.json"
-            raise FedbenchError(f"search {search} chose {told}: {remedy}, to train them again")
+            raise FedbenchError(f"search {search} chose {told}: its winner has changed; {remedy}")
 
 
 def _substitutes(record: dict[str, Any]) -> str:

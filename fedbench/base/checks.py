@@ -91,13 +91,12 @@ def _sentence(error: ValidationError, cls: type[BaseModel]) -> str:
             return f"{place}: {field} is missing"
         case "value_error":
             return f"{place}: {context['error']}" if place else str(context["error"])
-        case "string_pattern_mismatch":
+        case "string_pattern_mismatch" | "string_too_long":
             rule = _NAME_RULE
         case "tuple_type" | "too_short":
             rule = _as_list(first["input"], loc)
         case _:
             rule = first["msg"][0].lower() + first["msg"][1:]
-    rule = _NAME_RULE if context.get("max_length") == LONGEST_NAME else rule
     named = f"{place} = " if place else ""
     return f"{named}{quoted(first['input'])} is not allowed: {rule}"
 

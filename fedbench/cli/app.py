@@ -102,8 +102,7 @@ def sentences() -> Iterator[None]:
     except BrokenPipeError:  # who reads what is printed, such as `head`, has seen enough
         raise
     except OSError as error:
-        named = error.filename is not None
-        place = f"{error.filename}: cannot be used" if named else "the system refuses"
+        place = f"{error.filename}: cannot be used" if error.filename else "the system refuses"
         sentence = f"{place}: {error.strerror or short(error)}"
     line = Text.assemble(("error:", "red"), f" {sentence}")
     Console(stderr=True).print(line, highlight=False, soft_wrap=True)

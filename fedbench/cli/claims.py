@@ -124,12 +124,12 @@ def _counts(judged: list[dict[str, Any]]) -> str:
 
     counted = [claim for claim in judged if claim["counts"]]
     found = Counter(tag for claim in counted for tag in claim["tags"])
-    sentences = [f"{len(counted)} claim{'' if len(counted) == 1 else 's'}"]
+    sentence = f"{len(counted)} claim{'' if len(counted) == 1 else 's'}."
     for group, title in _GROUPS.items():
         shown = [each for each in FILTERS.values() if each.group == group and found[each.tag]]
         counts = ", ".join(f"{found[each.tag]} {each.words}" for each in shown)
-        sentences += [f"{title}: {counts}"] if counts else []
-    return ". ".join(sentences) + "."
+        sentence += f" {title}: {counts}." * bool(counts)
+    return sentence
 
 
 _CLAIM = "A claim, as `rmfl.better`; of a paper alone, as `rmfl`, the claims are listed."

@@ -86,7 +86,7 @@ class RunFolder:
             record = files.read_json(file)
         # records of earlier versions have no checksum
         if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
-            raise self.damaged("run.json", f"is not what the run wrote, by its {CHECKSUM!r}")
+            raise self.damaged("run.json", "is not the record that the run wrote, by its checksum")
         if record.get("status") not in DONE:
             return None
         require_record(file, record, self._remedy)

@@ -110,7 +110,7 @@ def _reason(error: Exception) -> str:
 
 
 def begins(name: str) -> str:
-    """How this process, which it tells, begins the name of what is called `name` once written."""
+    """How the name of a file begins, with this process in it, until it is written as `name`."""
     return f".{name}.{os.getpid()}@{socket.gethostname()}."
 
 

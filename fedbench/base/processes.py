@@ -36,14 +36,14 @@ def alive(pid: int, since: float | None = None) -> bool:
 
 
 def take(file: Path) -> bool:
-    """Lock the file until this process ends, unless another has it; without locks none has it."""
+    """Lock the file until this process ends; returns whether no other process has it."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file, timeout=0, fallback_to_soft=False)
         lock.acquire()
     except Timeout:
         return False
-    except (OSError, NotImplementedError):
+    except (OSError, NotImplementedError):  # a file system without locks
         return True
     _held.append(lock)
     return True

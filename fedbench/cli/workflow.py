@@ -66,7 +66,7 @@ def init(
 
 
 def reproduce(cores: str, **config: object) -> None:
-    """`snakemake reproduce_all` with these settings but for empty ones; exits as it fails.
+    """`snakemake reproduce_all` with the settings that are not empty; fails with its exit code.
 
     It ends by itself when a signal comes, or its folder would stay locked.
     """

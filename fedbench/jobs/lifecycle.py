@@ -31,7 +31,7 @@ _TRAIN = ["-m", "fedbench", "train"]
 
 
 def require_past(files: Iterable[str | Path]) -> None:
-    """Refuse a file newer than now: as what it leads to is older, Snakemake would end at last."""
+    """Refuse a file newer than now: all made of it would be older, which ends Snakemake at last."""
     latest = time.time() + _AHEAD
     for file in map(Path, files):
         changed = file.stat().st_mtime if exists(file) else 0.0  # missing: said where it is read
@@ -93,7 +93,10 @@ def pass_signals_on() -> None:
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
-    """Make folders of runs that did not end newer than their stamps; forget winners without all."""
+    """Make the folders of runs that did not end newer than their stamps: to train them again.
+
+    The winners of searches with a failed trial are deleted, to be chosen again.
+    """
     folders = Results(results)
     for run_id in (*seen.failed, *seen.left):
         if exists(folders.stamp(run_id)):

@@ -102,8 +102,8 @@ class Display(logging.Handler):
             while not self._end.wait(pause):
                 before = time.monotonic()
                 seen = self._watcher.look()
-                runs, said = seen.everything, " · ".join(self._words(seen))
-                bar.update(task, total=runs.runs, completed=runs.complete, description=said)
+                whole, said = seen.everything, " · ".join(self._words(seen))
+                bar.update(task, total=whole.runs, completed=whole.complete, description=said)
                 pause = max(_PAUSE, _SHARE * (time.monotonic() - before))
 
     def _lines(self) -> None:

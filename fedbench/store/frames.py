@@ -33,7 +33,7 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """A table of these rows without empty columns; what are not numbers alone is text or JSON."""
+    """A table of these rows without empty columns; one not of numbers alone is text, or JSON."""
     found = list(rows)
     names = dict.fromkeys(name for row in found for name in row)
     columns = {name: _column([row.get(name) for row in found]) for name in names}

@@ -129,7 +129,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
 def write_published(
     content: Published, folder: Path, day: str, roles: Mapping[str, Role]
 ) -> list[Path]:
-    """Write the files of an export; the runs, by a role or else their parts, are written last."""
+    """Write the files of an export, runs last; without a role a run's method is its parts."""
     facts = {
         "searches": frames.from_rows(
             {

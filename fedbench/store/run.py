@@ -111,7 +111,7 @@ class RunFolder:
         return record
 
     def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """One row per evaluated round; `record`: what that has returned before, if it has."""
+        """One row per evaluated round; `record`: what `self.record()` said, if it was asked."""
         return in_pandas(self.rounds(record))
 
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:

@@ -1,9 +1,4 @@
-"""Checks of input, with one sentence for what is wrong.
-
-Fields of YAML files are those of `Strict` models; parts of methods, partitions, models, samplers
-and data sources are `Checked` dataclasses. In both a field's annotation says what is allowed, and
-`fedbench list` and the JSON schemas say the same.
-"""
+"""Checks of input by the annotations of its fields, with one sentence for what is wrong."""
 
 import inspect
 import re
@@ -36,11 +31,7 @@ _NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - a
 
 
 class Strict(BaseModel):
-    """A frozen model that refuses unknown fields, infinite numbers and NaN.
-
-    The first thing wrong is raised as a `FedbenchError` of one sentence. A text below a field
-    describes it in the JSON schemas, which editors show.
-    """
+    """A frozen model that raises the first thing wrong as a `FedbenchError` of one sentence."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
@@ -100,15 +91,14 @@ def _sentence(error: ValidationError, cls: type[BaseModel]) -> str:
             return f"{place}: {field} is missing"
         case "value_error":
             return f"{place}: {context['error']}" if place else str(context["error"])
-        case "string_pattern_mismatch":
+        case "string_pattern_mismatch" | "string_too_long":
             rule = _NAME_RULE
         case "tuple_type" | "too_short":
             rule = _as_list(first["input"], loc)
         case _:
             rule = first["msg"][0].lower() + first["msg"][1:]
-    rule = _NAME_RULE if context.get("max_length") == LONGEST_NAME else rule
-    bad = quoted(first["input"])
-    return f"{place} = {bad} is not allowed: {rule}" if place else f"{bad} is not allowed: {rule}"
+    named = f"{place} = " if place else ""
+    return f"{named}{quoted(first['input'])} is not allowed: {rule}"
 
 
 def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
@@ -130,26 +120,23 @@ _MEMBERS = {
 def _of_union(wrong: list[Any]) -> Any:
     """The first error; of a union of plain values, what is wrong inside, or all that is allowed."""
     first = wrong[0]
-    place, tag = first["loc"][:-1], _member(first["loc"][-1:])
-    if tag not in ("str", "float"):  # the first members of our unions
+    place, steps = first["loc"][:-1], len(first["loc"])
+    if _member(first) not in ("str", "float"):  # the first members of our unions
         return first
-    same = [e for e in wrong if e["loc"][: len(place)] == place and len(e["loc"]) > len(place)]
-    held = first["input"]
-    tag = "tuple" if isinstance(held, list | tuple) else "dict" if isinstance(held, dict) else tag
-    steps = len(place) + 1
-    inside = [e for e in same if len(e["loc"]) > steps and _member(e["loc"][steps - 1 :]) == tag]
+    same = [e for e in wrong if e["loc"][: steps - 1] == place and len(e["loc"]) >= steps]
+    inside = [e | {"loc": (*place, *e["loc"][steps:])} for e in same if len(e["loc"]) > steps]
     if inside:
-        return _of_union([e | {"loc": (*place, *e["loc"][steps:])} for e in inside])
-    words = list(dict.fromkeys(_MEMBERS.get(_member(e["loc"][-1:]), "") for e in same))
+        return _of_union(inside)
+    words = list(dict.fromkeys(_MEMBERS.get(_member(e), "") for e in same))
     if len(same) == 1 or "" in words:
         return first
     said = f"{', '.join(words[:-1])} or {words[-1]}"
     return first | {"loc": place, "msg": f"it must be {said}", "type": "union"}
 
 
-def _member(loc: tuple[int | str, ...]) -> str:
-    """The step as the name of a member, without what the member holds."""
-    return str(loc[0]).partition("[")[0] if loc else ""
+def _member(error: Any) -> str:
+    """The last step as the name of a union's member, without what the member holds."""
+    return str(error["loc"][-1]).partition("[")[0] if error["loc"] else ""
 
 
 _SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
@@ -175,16 +162,16 @@ def allowed(hint: Any) -> str:
 
 
 @cache
-def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
-    strict = ConfigDict(strict=True, allow_inf_nan=False)
-    return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
-
-
-@cache
 def hints(cls: Any) -> dict[str, Any]:
     """Annotations of a dataclass's fields, ranges included."""
     annotations = get_type_hints(cls, include_extras=True)
     return {f.name: annotations[f.name] for f in fields(cls)}
+
+
+@cache
+def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
+    strict = ConfigDict(strict=True, allow_inf_nan=False)
+    return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
 
 
 def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[str, Any]:
@@ -216,6 +203,5 @@ class Checked:
             except ValidationError:
                 infinite = value in (float("inf"), float("-inf"))  # which no bound refuses
                 rule = allowed(hints(cls)[name]) + " and finite" * infinite
-                raise FedbenchError(
-                    f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
-                ) from None
+                said = f"{name} = {quoted(value)} is not allowed; it must be {rule}"
+                raise FedbenchError(f"{cls.__name__}: {said}") from None

@@ -30,10 +30,7 @@ def canonical(value: Any) -> Any:
 
 
 def checksums(file: Path, folder: PluginFolder) -> dict[str, str]:
-    """The sha256 of a plug-in's file, then of the files it imports from its folder, by path there.
-
-    Raises `FedbenchError` naming a file that is not Python.
-    """
+    """The sha256 of a plug-in's file and of those it imports from its folder, by path there."""
     sha256: dict[str, str] = {}
     waiting = [file]
     while waiting:
@@ -68,24 +65,19 @@ def parsed(file: Path, content: bytes) -> ast.Module:
 def _imported(tree: ast.Module, file: Path, folder: PluginFolder) -> Iterator[Path]:
     """The files of the folder that a file of it imports, here or inside a function."""
     for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=module, level=level, names=names):
-                inside = [f"{module or ''}.{alias.name}" for alias in names]
-                modules = [(name, level) for name in (module or "", *inside)]
-            case ast.Import(names=names):
-                modules = [(alias.name, 0) for alias in names]
-            case _:
-                continue
-        for place in filter(None, (_place(*each, file, folder) for each in modules)):
+        top, modules = folder.root, list[str]()
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            modules = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom) and node.level:
+            top = file.parents[node.level - 1]
+        else:
+            inside = f"{folder.package}."
+            modules = [x[len(inside) :] for x in modules if f"{x}.".startswith(inside)]
+        for module in modules:
+            place = top.joinpath(*filter(None, module.split(".")))
             for found in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
                 if found.is_file() and found.is_relative_to(folder.root):
                     yield found
-
-
-def _place(module: str, level: int, file: Path, folder: PluginFolder) -> Path | None:
-    """Where a module lies, without its ending; None outside the folder. `level`: leading dots."""
-    if level:
-        return file.parents[level - 1].joinpath(*filter(None, module.split(".")))
-    if not f"{module}.".startswith(f"{folder.package}."):
-        return None
-    return folder.root.joinpath(*module.split(".")[folder.package.count(".") + 1 :])

@@ -46,11 +46,7 @@ def at(place: str) -> Iterator[None]:
 def failing(
     said: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (Exception,)
 ) -> Iterator[None]:
-    """Raise `FedbenchError` 'said (why); remedy' in place of an error of these kinds.
-
-    By default that is any: libraries and damaged files raise many. A `FedbenchError` goes through
-    unless it is one of the kinds.
-    """
+    """Raise 'said (why); remedy' for an error of these kinds; other `FedbenchError`s go through."""
     try:
         yield
     except kinds as error:

@@ -1,7 +1,4 @@
-"""Libraries that only some models, data sets and probes need, and the extras that install them.
-
-A class that needs an extra says so in a constant, `EXTRA: ClassVar[str] = "vit"`.
-"""
+"""Libraries that only classes with a constant `EXTRA` need, and the extras that install them."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -21,10 +18,8 @@ def require(extra: str, user: str) -> None:
     """Raise `FedbenchError`, with how to install it, if a package that `user` needs is missing."""
     missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
     if missing:
-        raise FedbenchError(
-            f"{user} needs {' and '.join(missing)}, which the extra '{extra}' installs: "
-            f"pip install -c constraints.txt -e '.[{extra}]'"
-        )
+        said = f"{user} needs {' and '.join(missing)}, which the extra '{extra}' installs"
+        raise FedbenchError(f"{said}: pip install -c constraints.txt -e '.[{extra}]'")
 
 
 def require_all(chosen: Iterable[tuple[str, str]]) -> None:

@@ -1,8 +1,4 @@
-"""Writes files so that no reader sees half of one; reads them, or says why that is impossible.
-
-A file that is being written lies beside its place under a name that tells the process that writes
-it, so that what a killed process left can be told apart and deleted.
-"""
+"""Writes files so that no reader sees half of one; reads them, or says why that is impossible."""
 
 import contextlib
 import hashlib
@@ -75,18 +71,14 @@ def sha256_of(path: Path) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The mapping in a JSON file; raises `FedbenchError` if the file holds anything else."""
-    return mapping(read_text(path), path)
-
-
-def mapping(text: str | bytes, place: object) -> dict[str, Any]:
-    """The mapping in a JSON text; raises `FedbenchError`, with `place`, on anything else."""
+    text = read_text(path)
     try:
         content = json.loads(text)
     except RecursionError:
-        raise FedbenchError(f"{place}: not valid JSON: it is nested too deeply") from None
+        raise FedbenchError(f"{path}: not valid JSON: it is nested too deeply") from None
     except ValueError as error:  # not JSON, or a number of thousands of digits
-        raise FedbenchError(f"{place}: not valid JSON: {error}") from None
-    return mapping_of(content, place)
+        raise FedbenchError(f"{path}: not valid JSON: {error}") from None
+    return mapping_of(content, path)
 
 
 def mapping_of(content: Any, place: object) -> dict[str, Any]:
@@ -118,7 +110,7 @@ def _reason(error: Exception) -> str:
 
 
 def begins(name: str) -> str:
-    """How this process begins the name of the file that will be called `name` once written."""
+    """How the name of a file begins, with this process in it, until it is written as `name`."""
     return f".{name}.{os.getpid()}@{socket.gethostname()}."
 
 

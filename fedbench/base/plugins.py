@@ -1,14 +1,4 @@
-"""The folders that plug-ins are read from: the user's, and those of installed packages.
-
-A plug-in folder has sub-folders named as in `KINDS`, and `papers`, `scales` or a file
-`compositions.yaml`; it needs none in particular. These are searched:
-
-1. each package that an installed distribution names by an entry point of the group `fedbench`;
-2. the folders in the environment variable FEDBENCH_PLUGINS, separated as those in PATH;
-3. the working folder.
-
-Processes that a workflow starts inherit the variable and the working folder.
-"""
+"""The folders that plug-ins are read from: packages, FEDBENCH_PLUGINS, the working folder."""
 
 import hashlib
 import importlib.util
@@ -86,13 +76,11 @@ def search_also(folder: Path) -> None:
     """Add a folder with plug-ins to FEDBENCH_PLUGINS; `FedbenchError` if that cannot name it."""
     if not _has_plugins(folder):
         return
-    if os.pathsep in str(folder.resolve()):
-        raise FedbenchError(
-            f"{folder.resolve()}: a folder of plug-ins cannot have '{os.pathsep}' in its path, "
-            f"which separates folders in {VARIABLE}; rename it"
-        )
-    folders = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
-    os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder.resolve())])
+    path, before = str(folder.resolve()), os.environ.get(VARIABLE, "")
+    if os.pathsep in path:
+        said = f"a folder of plug-ins cannot have '{os.pathsep}' in its path"
+        raise FedbenchError(f"{path}: {said}, which separates folders in {VARIABLE}; rename it")
+    os.environ[VARIABLE] = os.pathsep.join(filter(None, [before, path]))
 
 
 @contextmanager
@@ -108,14 +96,10 @@ def same_folders_after() -> Iterator[None]:
 
 
 def project() -> Path:
-    """The folder with the `Snakefile`, and with `workflow/`: the papers that come with fedbench.
-
-    It is the working folder, if that is a checkout or a copy of one; otherwise it lies in the
-    installed package, or is the checkout that fedbench is imported from.
-    """
-    here, installed = Path(), _PACKAGE / "project"
-    if (here / "workflow/papers").is_dir():
-        return here
+    """The folder with the `Snakefile` and `workflow/`: a checkout here, or else fedbench's own."""
+    installed = _PACKAGE / "project"
+    if Path("workflow/papers").is_dir():
+        return Path()
     return installed if installed.is_dir() else _PACKAGE.parent
 
 
@@ -143,9 +127,7 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
         for file in matching(place, pattern):
             other = files.setdefault(file.stem, file)
             if other.resolve() != file.resolve():
-                raise FedbenchError(
-                    f"two files are named '{file.name}': {other} and {file}; rename one of them"
-                )
+                raise FedbenchError(f"two files '{file.name}': {other} and {file}; rename one")
     return files
 
 
@@ -158,11 +140,8 @@ def searched(folder: str) -> str:
 
 @cache
 def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
-    return tuple(
-        PluginFolder(root, package)
-        for root, package in _searched(here, named).items()
-        if root != _PACKAGE and _has_plugins(root)
-    )
+    places = _searched(here, named).items()
+    return tuple(PluginFolder(*x) for x in places if x[0] != _PACKAGE and _has_plugins(x[0]))
 
 
 @cache
@@ -187,11 +166,9 @@ def _location(point: metadata.EntryPoint) -> Path:
     """A package's folder; of 'lab.bench' only the folder of `lab` is asked for, not imported."""
     top, *inner = point.value.split(".")
     spec = importlib.util.find_spec(top)
-    places = spec.submodule_search_locations if spec else None
-    folder = Path(next(iter(places))).joinpath(*inner).resolve() if places else None
-    if folder is None or not folder.is_dir():
-        raise FedbenchError(
-            f"the entry point '{point.name}' of the group '{GROUP}' names '{point.value}', which "
-            "is no installed package; uninstall or repair the distribution that declares it"
-        )
+    places = [*(spec.submodule_search_locations or ())] if spec else []
+    folder = Path(*places[:1], *inner).resolve()
+    if not (places and folder.is_dir()):
+        said = f"the entry point '{point.name}' of the group '{GROUP}' names '{point.value}'"
+        raise FedbenchError(f"{said}, which is no installed package; repair its distribution")
     return folder

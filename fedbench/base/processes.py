@@ -36,24 +36,21 @@ def alive(pid: int, since: float | None = None) -> bool:
 
 
 def take(file: Path) -> bool:
-    """Lock the file until this process ends; returns False if another process has it.
-
-    Raises `OSError` or `NotImplementedError` on a file system without locks.
-    """
-    lock = FileLock(file, timeout=0, fallback_to_soft=False)
+    """Lock the file until this process ends; returns whether no other process has it."""
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(file, timeout=0, fallback_to_soft=False)
         lock.acquire()
     except Timeout:
         return False
+    except (OSError, NotImplementedError):  # a file system without locks
+        return True
     _held.append(lock)
     return True
 
 
 def print_anything() -> None:
-    """Write characters that the output's encoding lacks as escapes, as Python does for errors.
-
-    A terminal in Latin-1, or PYTHONIOENCODING=ascii, would end a command at its first 'α'.
-    """
+    """Write characters that the output's encoding lacks, such as 'α' in Latin-1, as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with suppress(OSError):  # a file when Python began, and a pipe now

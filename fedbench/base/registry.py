@@ -1,9 +1,4 @@
-"""Finds methods, models, data sets and all other plug-ins by name; a new file is enough.
-
-Every public `@dataclass` with a base class, in a package of `KINDS` or in a plug-in folder (see
-`plugins`), is an entry; its name is the class name in lower case. Files are read as syntax, not
-imported, so that listing and planning need neither torch nor its two seconds of start-up.
-"""
+"""Finds public dataclasses of a kind by name, reading files as syntax: importing takes seconds."""
 
 import ast
 import importlib
@@ -80,10 +75,8 @@ def _same_default_dtype(module: str) -> Iterator[None]:
         found = str(torch.get_default_dtype()).removeprefix("torch.")
         torch.set_default_dtype(before or torch.float32)
         sys.modules.pop(module, None)
-        raise FedbenchError(
-            f"sets PyTorch's default dtype to {found} when it is imported, for all code of the "
-            "process; leave that out, and set precision: float64 for double precision"
-        )
+        said = f"sets PyTorch's default dtype to {found} when it is imported"
+        raise FedbenchError(f"{said}; set precision: float64 instead, for double precision")
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -111,18 +104,18 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
     return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(KINDS[kind].folder)})")
 
 
-def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
-    """Raise `FedbenchError` on an unknown name or parameter, without importing anything."""
+def require_known(kind: str, name: str, params: dict[str, Any]) -> Entry:
+    """The entry; raises `FedbenchError` on an unknown name or parameter, importing nothing."""
     entry = find(kind, name)
     for key in params:
         require_among(f"{kind} '{name}'", "parameter", key, entry.fields)
+    return entry
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:
     """The object of that name with these parameters; its class checks their ranges."""
-    require_known(kind, name, params)
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
-    cls = find(kind, name).load()
+    cls = require_known(kind, name, params).load()
     try:
         inspect.signature(cls).bind(**plain)
     except TypeError as error:  # "missing a required argument: 'eta'"
@@ -139,10 +132,8 @@ def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
     for entry in chain.from_iterable(starmap(_read, files)):
         other = by_name.setdefault(entry.name, entry)
         if other is not entry:
-            raise FedbenchError(
-                f"two entries of the kind {kind} are named '{entry.name}': in {other.file} and in "
-                f"{entry.file}; rename the class in one of them"
-            )
+            said = f"two entries of the kind {kind} are named '{entry.name}'"
+            raise FedbenchError(f"{said}: in {other.file} and in {entry.file}; rename one class")
     return by_name
 
 
@@ -162,10 +153,8 @@ def _read(file: Path, folder: PluginFolder) -> Iterator[Entry]:
     for node in classes:
         cls, doc = node.name, ast.get_docstring(node) or ""
         if not cls.isascii():
-            raise FedbenchError(
-                f"{file}: class {cls}: the name is not allowed; it becomes a part of runs' ids, so "
-                "that it must be of the letters A-Z a-z, digits and underscores"
-            )
+            rule = "runs' ids need a name of the letters A-Z a-z, digits and underscores"
+            raise FedbenchError(f"{file}: class {cls}: the name is not allowed: {rule}")
         fields, constants, nulls = dict[str, Any](), dict[str, Any](), set[str]()
         for item in node.body:
             match item:

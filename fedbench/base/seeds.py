@@ -1,9 +1,4 @@
-"""Every random draw is a function of (seed, round, client, purpose) and of nothing else.
-
-A generator is made anew for each purpose, client and round, so that the same settings give the same
-result whatever the number of workers, the order of clients, the batch of runs, or a crash in
-between (convention 12).
-"""
+"""Every random draw is a function of (seed, round, client, purpose) alone (convention 12)."""
 
 import hashlib
 

@@ -1,8 +1,4 @@
-"""Signals that ask to stop: noted when they come, obeyed where the work can go on later.
-
-The first signal is noted, and the training loop asks for it between two rounds. A second one does
-at once what it would do without fedbench.
-"""
+"""Signals that ask to stop: the first is obeyed where work can go on later, a second at once."""
 
 import os
 import signal
@@ -54,20 +50,17 @@ def stop_if_requested(where: str) -> None:
 def stoppable() -> Iterator[None]:
     """Signals stop the work in the block at its next `stop_if_requested`; then say where.
 
-    Blocks may be nested: the outermost listens. Handlers of the caller's own stay, and in other
-    threads than the main one, which get no signals, nothing is changed.
+    The outermost of nested blocks listens, in the main thread alone. Handlers of the caller stay.
     """
     if _Request.before or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {each: signal.getsignal(each) for each in SIGNALS}
-    mine = {each: handler for each, handler in before.items() if handler in _DEFAULTS}
-    for each in mine:
-        signal.signal(each, _note)
-    _Request.before = mine
+    _Request.before = {each: own for each, own in before.items() if own in _DEFAULTS}
     obeyed = False
     try:
-        yield
+        with handled(dict.fromkeys(_Request.before, _note)):
+            yield
     except Stopped as stopped:
         obeyed = True
         _say(f"{stopped}\n")
@@ -78,10 +71,20 @@ def stoppable() -> Iterator[None]:
         obeyed = True
         raise Stopped(signal.SIGINT, "at once") from None
     finally:
-        _restore()
         late, _Request.by, _Request.before = _Request.by, None, {}
         if late and not obeyed and sys.exc_info()[0] is None:
             os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
+
+
+@contextmanager
+def handled(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
+    """Have these handlers of signals in the block, and after it those from before."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _note(number: int, _: object) -> None:
@@ -90,13 +93,8 @@ def _note(number: int, _: object) -> None:
         _Request.by, _Request.at = by, time.monotonic()
         _say(f"{by.name}: stops after this round; a second signal stops at once\n")
     elif time.monotonic() - _Request.at > _ECHO:
-        _restore()
+        signal.signal(by, _Request.before[by])
         os.kill(os.getpid(), number)
-
-
-def _restore() -> None:
-    for each, handler in _Request.before.items():
-        signal.signal(each, handler)
 
 
 def _say(line: str) -> None:

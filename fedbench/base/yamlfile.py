@@ -1,7 +1,6 @@
-"""Reads settings: YAML files of plain values, and values and lists on a command line.
+"""Reads settings, in YAML files and on a command line, by the core schema of YAML 1.2.
 
-PyYAML parses them, in C. What a value is follows the core schema of YAML 1.2, not PyYAML's own
-rules, which are those of YAML 1.1: in them NO is false, 1:10 is 70 and 010 is 8.
+By PyYAML's own rules, which are those of YAML 1.1, NO is false, 1:10 is 70 and 010 is 8.
 """
 
 import re
@@ -21,7 +20,7 @@ from fedbench.base.files import mapping_of, read_text
 M = TypeVar("M", bound=Strict)
 
 LARGEST = 500_000  # characters of a file; the largest that comes with fedbench has 60,000
-MOST = 50_000  # values in a file; what an alias stands for counts at each use
+MOST = 50_000  # values in a file
 DEEPEST = 40  # lists and mappings inside each other
 _INT64 = 2**63
 _TAG = "tag:yaml.org,2002:"
@@ -57,12 +56,13 @@ def parse(pairs: Iterable[str]) -> dict[str, Any]:
     """`['alpha=0.1']` as a mapping; `FedbenchError` on a pair without '=', or a key again."""
     settings: dict[str, Any] = {}
     for pair in pairs:
-        key, sign, text = pair.partition("=")
-        if not (key.strip() and sign):
+        before, sign, text = pair.partition("=")
+        key = before.strip()
+        if not (key and sign):
             raise FedbenchError(f"'{pair}': a setting is written key=value")
-        if key.strip() in settings:
-            raise FedbenchError(f"'{pair}': '{key.strip()}' is given twice")
-        settings[key.strip()] = read_value(text)
+        if key in settings:
+            raise FedbenchError(f"'{pair}': '{key}' is given twice")
+        settings[key] = read_value(text)
     return settings
 
 
@@ -84,35 +84,22 @@ _CORE = {
 
 
 class _Reader(Composer, CParser, BaseResolver):
-    """Parses a text into nodes by the core schema, and reads the plain values that they hold.
-
-    What an alias stands for counts wherever the alias is used, so that a small file cannot spell a
-    huge value, and no value can contain itself.
-    """
+    """Parses a text into nodes by the core schema, and reads the plain values that they hold."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
         Composer.__init__(self)
         BaseResolver.__init__(self)
-        self._open = self._values = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> Any:
-        """The next node; a text of nothing but brackets would end the process."""
-        self._open += 1
-        if self._open > DEEPEST:
-            raise _at(self.peek_event(), _TOO_DEEP)
-        node: Any = super().compose_node(parent, index)
-        self._open -= 1
-        return node
+        self._values = 0
 
     def read(self, node: yaml.Node, *inside: yaml.Node) -> Any:
         """The node's value; `inside`: the lists and mappings that it lies in."""
-        self._values += 1
+        self._values += 1  # what an alias stands for counts at each use
         if self._values > MOST:
             raise _at(node, f"more than {MOST:,} values, aliases followed")
         if node in inside:
             raise _at(node, "an alias stands inside what it names")
-        if len(inside) > DEEPEST:
+        if len(inside) >= DEEPEST:
             raise _at(node, _TOO_DEEP)
         kind = node.tag.removeprefix(_TAG)
         match node:
@@ -169,6 +156,8 @@ def _value(text: str, place: str) -> Any:
         reader = _Reader(text)
         node = reader.get_single_node()
         return None if node is None else reader.read(node)
+    except RecursionError:
+        raise FedbenchError(f"{place}: not valid YAML: {_TOO_DEEP}") from None
     except yaml.MarkedYAMLError as error:
         line = getattr(error.problem_mark, "line", 0) + 1
         told = _PLAINER.get(str(error.problem), error.problem)

@@ -27,10 +27,7 @@ class Panel(StrEnum):
 
 
 class _Commands(TyperGroup):
-    """The commands, by their headings; errors in them are `sentences`.
-
-    Each is a function that imports what it needs when it is called: `--help` waits for none of it.
-    """
+    """The commands by headings; each imports what it needs when called, for a quick `--help`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         panels = [*Panel]
@@ -62,8 +59,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
-_VERSION = "Print the version and exit."
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 
@@ -86,19 +81,14 @@ def table_of(rows: Iterable[Mapping[str, str]]) -> Table:
     return table
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"fedbench {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _before_a_command(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_VERSION)
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """The options that stand before a command."""
+    if version:
+        print(f"fedbench {__version__}")
+        raise typer.Exit
 
 
 @contextmanager
@@ -112,8 +102,7 @@ def sentences() -> Iterator[None]:
     except BrokenPipeError:  # who reads what is printed, such as `head`, has seen enough
         raise
     except OSError as error:
-        named = error.filename is not None
-        place = f"{error.filename}: cannot be used" if named else "the system refuses"
+        place = f"{error.filename}: cannot be used" if error.filename else "the system refuses"
         sentence = f"{place}: {error.strerror or short(error)}"
     line = Text.assemble(("error:", "red"), f" {sentence}")
     Console(stderr=True).print(line, highlight=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from fedbench.base.checks import allowed, hints
 from fedbench.base.errors import unknown
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.spec.compositions import compositions
 
 Row = dict[str, Any]
 Kind = StrEnum(  # what can be listed
@@ -29,12 +30,7 @@ _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z]
 
 
 def summaries(kind: str, *, full: bool = False) -> list[Row]:
-    """One row per entry of a kind: name, summary, about; of methods the published ones come first.
-
-    If `full` also its parameters with default and range, for which the entries are imported.
-    """
-    from fedbench.spec.compositions import compositions
-
+    """One row per entry of a kind, published methods first; if `full` also with its parameters."""
     rows: list[Row] = []
     for name, method in compositions().items() if kind == "method" else ():
         made_of = " + ".join(str(part) for part in method.parts) or "no parts"
@@ -63,7 +59,6 @@ def catalogue(kind: str) -> list[Row]:
     """The full rows; those of methods also say where they are from, what they do, need and cost."""
     from fedbench.core.conflicts import holds_for
     from fedbench.core.part import USUAL, Cost, Part
-    from fedbench.spec.compositions import compositions
 
     rows = summaries(kind, full=True)
     if kind != "method":
@@ -77,15 +72,14 @@ def catalogue(kind: str) -> list[Row]:
     for row, (parts, source) in zip(rows, methods, strict=True):
         built = [part for _, part in parts]
         cost: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})
+        own: list[str] = []
         for part in built:
             cost.update(dataclasses.asdict(part.cost(USUAL)))
-        # numbers of floats are given in model sizes (d = 100,000)
-        floats = {f"{k}_in_d": cost.pop(k) / USUAL.d for k in _FLOATS}
-        own = []
-        for part in built:
             declared = {"server": part.keeps, "send": part.sends}
             overridden = [k for k in hooks if getattr(type(part), k) is not getattr(Part, k)]
             own += [k for k in hooks if k in overridden or declared.get(k)]
+        # numbers of floats are given in model sizes (d = 100,000)
+        floats = {f"{k}_in_d": cost.pop(k) / USUAL.d for k in _FLOATS}
         row |= {"citation": source, "parts": [name for name, _ in parts]}
         row |= {"hooks": list(dict.fromkeys(own)), "cost": {**cost, **floats}}
         row["shares"] = "; ".join(part.shares for part in built if part.shares)
@@ -96,10 +90,7 @@ def catalogue(kind: str) -> list[Row]:
 
 
 def papers(workflow: Path) -> list[Row]:
-    """One row per paper: name, title, and the titles of tables, figures and claims by their keys.
-
-    `about` has a line for each of them: 'table1  Table I'.
-    """
+    """One row per paper: name, title, and titles of tables, figures and claims by their keys."""
     from fedbench.paper.paper import load_papers, with_rounds
 
     rows: list[Row] = []
@@ -177,16 +168,12 @@ def list_(
 
 
 def _rows(kind: Kind, workflow: Path, full: bool = False) -> list[Row]:
-    if kind is Kind.papers:
-        return papers(workflow)
-    return summaries(kind.value.removesuffix("s"), full=full)
+    word = kind.value.removesuffix("s")
+    return papers(workflow) if kind is Kind.papers else summaries(word, full=full)
 
 
 def text_of(value: object) -> str:
-    """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets.
-
-    Of things by their keys the number is told.
-    """
+    """One parameter per line, `mu = 0.01, a number ≥ 0`; of things by their keys the number."""
     if isinstance(value, dict):
         return str(len(value))
     if isinstance(value, list):

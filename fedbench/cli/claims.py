@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
 from fedbench.cli.workflow import PUBLISHED
+from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
@@ -69,10 +70,10 @@ def claims(
         return
     for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
         console.print(Text(f"\n{paper}", "bold underline"))
-        lines = Table.grid(padding=(0, 2), expand=True)
-        lines.add_column(no_wrap=True)
-        lines.add_column(no_wrap=True)
-        lines.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        last = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        lines = Table.grid(
+            Column(no_wrap=True), Column(no_wrap=True), last, padding=(0, 2), expand=True
+        )
         for claim in members:
             if full:
                 console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))
@@ -86,7 +87,6 @@ def claims(
 def _costs(
     plan: "Plan", judged: list[dict[str, Any]], workflow: Path, results: Path
 ) -> Iterable[dict[str, str]]:
-    from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import hours_left, in_words, measured_speeds
     from fedbench.store import Results
 
@@ -124,12 +124,12 @@ def _counts(judged: list[dict[str, Any]]) -> str:
 
     counted = [claim for claim in judged if claim["counts"]]
     found = Counter(tag for claim in counted for tag in claim["tags"])
-    sentences = [f"{len(counted)} claim{'' if len(counted) == 1 else 's'}"]
+    sentence = f"{len(counted)} claim{'' if len(counted) == 1 else 's'}."
     for group, title in _GROUPS.items():
         shown = [each for each in FILTERS.values() if each.group == group and found[each.tag]]
         counts = ", ".join(f"{found[each.tag]} {each.words}" for each in shown)
-        sentences += [f"{title}: {counts}"] if counts else []
-    return ". ".join(sentences) + "."
+        sentence += f" {title}: {counts}." * bool(counts)
+    return sentence
 
 
 _CLAIM = "A claim, as `rmfl.better`; of a paper alone, as `rmfl`, the claims are listed."
@@ -159,12 +159,11 @@ def check(
     restored, judged = _restored_and_judged(plan, paper, results, workflow)
     found = {each.key: each for each in judged}
     if not key:
-        told = {f"{paper}.{each.key}": each for each in found.values()}
-        rows = ({"claim": x, "verdict": of.label, "says": of.claim.text} for x, of in told.items())
+        claims = {f"{paper}.{k}": x for k, x in found.items()}
+        rows = ({"claim": k, "verdict": x.label, "says": x.claim.text} for k, x in claims.items())
         console.print(table_of(rows))
         return
-    if key not in found:
-        raise unknown(f"claim of {paper}", key, found)
+    require_among("", f"claim of {paper}", key, found)
     runs = list(dict.fromkeys(run for row in found[key].rows for run in row.runs))
     records = ((run, Results(results).run(run).record()) for run in runs)
     seconds = {run: sum(record["seconds"].values()) for run, record in records if record}
@@ -228,7 +227,6 @@ def _print_finding(
 def _train_again(
     plan: "Plan", seconds: dict[str, float], results: Path, data_dir: Path | None
 ) -> None:
-    """Train a run once more and say how it differs; the exit code is 1 if it should not so much."""
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
     from fedbench.store import Results
@@ -242,12 +240,12 @@ def _train_again(
     one_thread_a_process()
     again = train_again(plan.runs[run], results, Machine("cpu", 1), data_dir)
     print_line(again.words())
-    if not again.difference:
-        print_line("It came out the same.")
-        return
     # elsewhere last bits differ, and grow where training is unstable: then the accuracy decides
     apart = max(again.accuracies, default=1.0) - min(again.accuracies, default=0.0)
-    if not again.build or min(again.difference, apart) > _TOLERANCE:
+    if not again.difference:
+        print_line("It came out the same.")
+    elif again.build and min(again.difference, apart) <= _TOLERANCE:
+        print_line("It came out nearly the same, as it should on another machine.")
+    else:
         print_line("It did not come out the same.")
         raise typer.Exit(1)
-    print_line("It came out nearly the same, as it should on another machine.")

@@ -1,7 +1,4 @@
-"""The commands `bench`, `arena` and `compare`: methods on the same settings; two results folders.
-
-`bench` writes the paper that is trained from its options, `arena` takes one that is there.
-"""
+"""The commands `bench`, `arena` and `compare`: methods on the same settings; two folders."""
 
 import math
 import os
@@ -13,11 +10,12 @@ import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
-from fedbench.base.plugins import project
+from fedbench.base.plugins import files_by_name, project
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
 from fedbench.cli.scale import print_costs
+from fedbench.spec.compositions import every_method
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.report.compare import Compared, Side
@@ -129,17 +127,16 @@ def compare(
     Cells are joined by their place in a paper's tables. Each is tested with Welch's t-test on the
     seeds; of those that are called different at most 5 % are expected to be false alarms.
     """
-    from fedbench.report.compare import PLACE
-    from fedbench.report.compare import compare as joined
+    from fedbench.report import compare as sides
 
     names = split(papers)
-    compared = joined(_side(one, names, workflow), _side(other, names, workflow))
+    compared = sides.compare(_side(one, names, workflow), _side(other, names, workflow))
     cells = compared.cells
     if cells.empty:
         raise FedbenchError(f"{one} and {other}: no cell of a table was measured in both")
     if as_json:  # which has no number that is not finite
         named = cells.rename(columns={"mean_one": "one", "mean_other": "other"})
-        told = named[[*PLACE, "one", "other", "difference", "p", "apart", "same"]]
+        told = named[[*sides.PLACE, "one", "other", "difference", "p", "apart", "same"]]
         finite = told.replace([math.inf, -math.inf], math.nan).astype(object)
         print_json(finite.where(finite.notna(), None).to_dict("records"))
         return
@@ -157,10 +154,8 @@ def compare(
 
 def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
     """The folder's plan, of the papers asked for or else of those that were collected there."""
-    from fedbench.base.plugins import files_by_name
     from fedbench.plan.plan import make_plan
     from fedbench.report.compare import Side
-    from fedbench.spec.compositions import every_method
 
     collected = [file.stem for file in matching(folder, "*.parquet")]
     if not matching(folder, "plan-*.json") or not collected:

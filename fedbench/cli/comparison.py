@@ -1,7 +1,4 @@
-"""Methods on the same settings: what is missing is trained, then tables and pictures of them.
-
-`compare` does so from Python, `fedbench bench` and `fedbench arena` from the command line.
-"""
+"""Methods on the same settings: what is missing is trained, then tables and pictures of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,18 +77,13 @@ def compare(
             reports = comparison.reports
             comparison.train(str(cores), device=device, reports=reports, data_dir=data_dir)
         except typer.Exit as end:
-            raise FedbenchError(
-                f"the workflow ended with code {end.exit_code}; what it printed says why, and the "
-                "same call goes on from there"
-            ) from None
+            said = f"the workflow ended with code {end.exit_code}, for the reason printed above"
+            raise FedbenchError(f"{said}; the same call goes on from there") from None
     return comparison
 
 
 def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Comparison":
-    """Write the file of a comparison, `<out>/papers/<name>.yaml`, and plan it.
-
-    `methods` as in `compare`; `asked` are the other fields of a `Bench`.
-    """
+    """Write `<out>/papers/<name>.yaml`, a `Bench` with the fields `asked`, and plan it."""
     given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
     bench = Bench(methods=chosen_methods(given), **asked)
     require_paper_name("the folder's name", out.name, out)
@@ -114,7 +106,6 @@ class Comparison:
     reports: Path
 
     def __repr__(self) -> str:
-        """Which comparison, and how much of it is finished."""
         return f"Comparison({self.name}, {len(self._finished())} of {len(self.plan.runs)} runs)"
 
     @property
@@ -214,10 +205,8 @@ class Comparison:
         names = {str(cell.coords["method"]) for cell in self.plan.cells}
         shown = {str(cell.coords["method"]) for cell in self.plan.cells if cell.run_id in finished}
         if absent := len(names - shown):
-            words += (
-                f"; {absent} of {len(names)} methods have no run at this scale yet, which "
-                f"`fedbench {self.name} --scale {self.plan.scale}` trains"
-            )
+            words += f"; {absent} of {len(names)} methods have no run at this scale yet, which "
+            words += f"`fedbench {self.name} --scale {self.plan.scale}` trains"
         print_line(f"{words}.")
 
     def _finished(self) -> set[str]:

@@ -8,6 +8,7 @@ import typer
 from fedbench.base.yamlfile import parse, read_value
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, table_of
+from fedbench.spec import RunSpec
 
 _RULES = (
     "A partition's name, or with parameters dl:alpha=0.1; several are shown side by side. "
@@ -16,7 +17,6 @@ _RULES = (
 _SET = "parameter=value, for every partition named; may be given several times."
 _SEED = "Seed of the split: a run's data_seed, or its seed if it has no data_seed."
 _HELD_OUT = "Share of the training data that is held out, from 0 to 1."
-_OUT = "Picture to write: .png, .pdf or .svg."
 _FIRST = "Show only this many clients in the picture."
 
 
@@ -28,7 +28,7 @@ def partition(
     clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
     seed: Annotated[int, typer.Option(help=_SEED)] = 0,
     validation: Annotated[float, typer.Option(help=_HELD_OUT)] = 0.0,
-    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
+    out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
     first: Annotated[int | None, typer.Option(min=1, help=_FIRST)] = None,
     as_json: options.AsJson = False,
     data_dir: options.DataFolder = None,
@@ -40,7 +40,6 @@ def partition(
     clients. A client has 2^H effective classes, where H is the entropy of its labels in bits.
     """
     from fedbench.cli.partition_summary import previews
-    from fedbench.spec import RunSpec
 
     base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}
     chosen = [read_value(rule) for rule in rules]
@@ -50,10 +49,9 @@ def partition(
         from fedbench.report.kinds.bars import draw_partitions
 
         panels = [(each.title, each.counts) for each in splits]
-        drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
-        if drawn.missing_letters and out.suffix != ".svg":
-            lost = f"boxes for {drawn.missing_letters}: no font installed has them"
-            typer.echo(f"{out}: {lost}", err=True)
+        lost = write(lambda: draw_partitions(panels, splits[0].heading, first), out).missing_letters
+        if lost and out.suffix != ".svg":
+            typer.echo(f"{out}: boxes for {lost}: no font installed has them", err=True)
     if as_json:
         print_json([each.facts() for each in splits])
         return

@@ -51,8 +51,6 @@ class Preview:
 
     def facts(self) -> dict[str, Any]:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
-        unused = self.samples - self.held_out - self.held
-        shared = int(self.counts.sum()) - self.held  # 0 unless clients overlap
         sizes = _range(self.counts.sum(axis=1))
         effective = float(skew_metrics.effective_classes(self.counts).mean())
         return {
@@ -60,8 +58,8 @@ class Preview:
             "seed": self.spec.partition_seed,
             "samples": self.samples,
             "held_out": self.held_out,
-            "unused": unused,
-            "shared": shared,
+            "unused": self.samples - self.held_out - self.held,
+            "shared": int(self.counts.sum()) - self.held,  # 0 unless clients overlap
             "sizes": sizes | {"spread": skew_metrics.size_spread(self.counts)},
             "classes": _range((self.counts > 0).sum(axis=1)) | {"effective": effective},
             "skew": {

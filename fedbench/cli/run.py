@@ -11,14 +11,15 @@ import typer
 from rich.console import Console
 
 from fedbench.base.errors import FedbenchError, of_file
+from fedbench.base.plugins import search_also
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console
 from fedbench.cli.show import how_it_ended
+from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.progress import Row
     from fedbench.engine.training import Watch
-    from fedbench.spec import RunSpec
 
 _PAUSE = 5.0  # seconds between two plain lines
 _OUT = "Folder for the run: rounds.parquet, run.json, weights."
@@ -49,7 +50,6 @@ def run(
     Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
     one stops at once.
     """
-    from fedbench.base.plugins import search_also
     from fedbench.spec.run import load_run
 
     search_also(spec.parent)
@@ -77,14 +77,14 @@ def run(
             raise
 
 
-def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
+def _is_finished(settings: RunSpec, out: Path, data_dir: Path | None) -> bool:
     """Whether the folder holds the finished run, which is then said; raises if it was changed."""
     from fedbench.engine.assemble import data_of
     from fedbench.store import RunFolder
 
     folder = RunFolder(out)
     record = folder.record()
-    if not record or record.get("id") != settings.id or not folder.finished(settings.id):
+    if not record or record["id"] != settings.id or not folder.finished(settings.id):
         return False
     trained = record.get("data", {}).get("checksum", "")
     try:
@@ -101,11 +101,8 @@ def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
 
 
 @contextmanager
-def watching(console: Console, spec: "RunSpec") -> "Iterator[Watch]":
-    """A function to be called with each evaluated round: it shows progress and the time left.
-
-    On a terminal that is a bar, elsewhere a line every few seconds.
-    """
+def watching(console: Console, spec: RunSpec) -> Iterator["Watch"]:
+    """What shows progress after each evaluated round: a bar, or without a terminal a line."""
     if not console.is_terminal:
         yield _lines(console, spec)
         return
@@ -121,7 +118,7 @@ def _score(row: "Row") -> str:
     return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
 
 
-def _lines(console: Console, spec: "RunSpec") -> "Watch":
+def _lines(console: Console, spec: RunSpec) -> "Watch":
     start = last = monotonic()
     first: int | None = None  # the last round before this process, which may go on with a run
 
@@ -172,8 +169,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _finished(files: list[Path], scale: str, results: Path) -> "list[RunSpec]":
-    """The finished runs of a scale, or those in published files, which are restored."""
+def _finished(files: list[Path], scale: str, results: Path) -> list[RunSpec]:
     from fedbench.jobs.publish import exports_in, read_checked, restore
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state

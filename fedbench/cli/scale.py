@@ -13,9 +13,12 @@ from rich.live import Live
 from rich.text import Text
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import find_file
+from fedbench.base.processes import cores
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what these need
     from fedbench.jobs.status import Overview, Tally
@@ -62,8 +65,6 @@ def plan(
 
 
 def _check(planned: "Plan", workflow: Path) -> None:
-    """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
-    from fedbench.base.plugins import find_file
     from fedbench.engine.assemble import check_choices
     from fedbench.report.checks import check_report
 
@@ -89,9 +90,7 @@ def print_costs(
     most: int | None = None,
 ) -> None:
     """Print what training each table of a plan costs, then what parts of it cost, as `by_table`."""
-    from fedbench.base.processes import cores
     from fedbench.data.source import data_folder
-    from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds
 
     speeds = measured_speeds(results, load_scale(workflow, planned.scale).speeds)
@@ -213,9 +212,7 @@ def learned(
 
 
 def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[Overview]":
-    """One look, or one every few seconds for as long as runs are left."""
     from fedbench.jobs.status import Watcher
-    from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import Speeds
     from fedbench.plan.plan_file import read_plan
 

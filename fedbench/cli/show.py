@@ -10,6 +10,7 @@ from rich.table import Table
 
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
+from fedbench.base.plugins import files_by_name
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line, table_of
 
@@ -44,16 +45,15 @@ def show(
     A setting that a search chose has the value that the run used. Of several runs the curves are
     drawn together: of a paper the mean over the seeds of each method and setting.
     """
-    from fedbench.base.plugins import files_by_name
-
     if runs[0] in files_by_name(workflow / "papers", "*.yaml"):
         named = _of_paper(runs[0], runs[1:], workflow, scale, results)
     else:
         named = {each: [_folder(each, results)] for each in runs}
-    if [len(folders) for folders in named.values()] == [1]:
-        _show_one(next(iter(named.values()))[0], column)
-    else:
+    first, *others = named.values()
+    if others or len(first) > 1:
         _show_all(named, column)
+    else:
+        _show_one(first[0], column)
 
 
 def _of_paper(
@@ -76,27 +76,23 @@ def _of_paper(
             label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
             found.setdefault(label, {})[cell.run_id] = folder
     if not found:
-        raise FedbenchError(
-            f"{results}: no finished run of {paper} at scale {scale} fits; another scale: --scale"
-        )
+        raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:
         left = {x for each in names for x in each} - {*wanted, "method", "seed"}
         others = {each[axis][0] for each in names for axis in left & each.keys()}
-        raise FedbenchError(
-            f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of "
-            f"these: {', '.join(sorted(others)) or 'nothing else'}"
-        )
+        said = f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of"
+        raise FedbenchError(f"{said} these: {', '.join(sorted(others)) or 'nothing else'}")
     return {label: [*folders.values()] for label, folders in found.items()}
 
 
 def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:
-    """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
-    every = [(axis, name) for each in names for axis, of in each.items() for name in of]
-    axis_of = {_plain(name): axis for axis, name in every}
+    """The levels that words name, by axis."""
+    every = {name: axis for each in names for axis, of in each.items() for name in of}
+    axis_of = {_plain(name): axis for name, axis in every.items()}
     wanted: dict[str, set[str]] = {}
     for word in asked:
         if _plain(word) not in axis_of:
-            raise unknown(f"method, setting or seed of {paper}", word, {name for _, name in every})
+            raise unknown(f"method, setting or seed of {paper}", word, every)
         wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
     return wanted
 
@@ -166,7 +162,6 @@ def _show_one(folder: "RunFolder", column: str) -> None:
 
 
 def _folder(run: str, results: Path) -> "RunFolder":
-    """The folder of the run; raises `FedbenchError` if none or several fit."""
     from fedbench.store import Results, RunFolder
 
     named = Path(run)
@@ -174,13 +169,13 @@ def _folder(run: str, results: Path) -> "RunFolder":
         return RunFolder(named)
     runs = Results(results).runs
     names = sorted(path.name for path in runs.iterdir()) if runs.is_dir() else []
-    fitting = [name for name in names if run in name]
-    if run in names or len(fitting) == 1:
-        return Results(results).run(run if run in names else fitting[0])
+    fitting = [run] if run in names else [name for name in names if run in name]
     if not fitting:
         raise FedbenchError(f"{runs}: {unknown('run', run, names)}")
-    listed = ", ".join(fitting[:_MANY]) + (", …" if len(fitting) > _MANY else "")
-    raise FedbenchError(f"'{shown(run)}' is a part of {len(fitting)} runs' ids: {listed}")
+    if len(fitting) > 1:
+        listed = ", ".join(fitting[:_MANY]) + (", …" if len(fitting) > _MANY else "")
+        raise FedbenchError(f"'{shown(run)}' is a part of {len(fitting)} runs' ids: {listed}")
+    return Results(results).run(fitting[0])
 
 
 def _column(asked: str, history: "pd.DataFrame") -> str:

@@ -1,7 +1,4 @@
-"""The workflow: where it is, how a command starts it, its lock, a folder of your own for it.
-
-And `export` and `restore`: its results, which travel without their weights.
-"""
+"""The workflow: where it is, its start, its lock, a folder for it, its results as they travel."""
 
 import json
 import os
@@ -9,8 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +17,7 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, require_writable, write_text
 from fedbench.base.plugins import project
+from fedbench.base.signals import handled
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line
@@ -69,23 +66,32 @@ def init(
 
 
 def reproduce(cores: str, **config: object) -> None:
-    """`snakemake reproduce_all` with these settings, those that are empty left out.
+    """`snakemake reproduce_all` with the settings that are not empty; fails with its exit code.
 
-    Exits with Snakemake's code if it fails.
+    It ends by itself when a signal comes, or its folder would stay locked.
     """
+    import psutil
+
     from fedbench.jobs.status import COMMAND
+
+    def hand_on(number: int, _: object) -> None:
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):  # it has just ended
+                child.send_signal(number)
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())
     command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
-    with TemporaryDirectory() as folder:
+    # Ctrl-C reaches it without this process, `kill` does not. Unlike a signal that is ignored, one
+    # that does nothing does not hold for Snakemake too
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: hand_on}
+    with TemporaryDirectory() as folder, handled(handlers):
         # in a file: of text after --config Snakemake takes 2024 for a number, # for a comment
         file = Path(folder, "config.json")
         file.write_text(json.dumps({name: str(value) for name, value in config.items() if value}))
         command += ["reproduce_all", "--configfile", str(file)]
-        with _stopped_in_order():
-            env = os.environ | typed | _cache(folder)
-            done = subprocess.run(command, check=False, env=env)  # noqa: S603
+        env = os.environ | typed | _cache(folder)
+        done = subprocess.run(command, check=False, env=env)  # noqa: S603
     if done.returncode:
         raise typer.Exit(done.returncode)
 
@@ -103,29 +109,6 @@ def _cache(instead: str) -> dict[str, str]:
     return {}
 
 
-@contextmanager
-def _stopped_in_order() -> Iterator[None]:
-    """Let Snakemake end by itself when a signal comes, or its folder would stay locked.
-
-    Ctrl-C reaches it without this process; `kill`, which does not, is handed on.
-    """
-    import psutil
-
-    def hand_on(number: int, _: object) -> None:
-        for child in psutil.Process().children():
-            with suppress(psutil.Error):  # it has just ended
-                child.send_signal(number)
-
-    # unlike a signal that is ignored, one that does nothing does not hold for Snakemake too
-    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: hand_on}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 @app.command(rich_help_panel=Panel.results)
 def export(
     papers: Annotated[list[str] | None, typer.Argument(help=_PAPERS)] = None,
@@ -140,12 +123,12 @@ def export(
     Files that are there stay as they are: what is new goes into files of today. They also hold what
     a report needs beside the runs: the facts of data sets and the winners of searches.
     """
-    from fedbench.jobs.publish import export as publish
+    from fedbench.jobs import publish
     from fedbench.plan.plan import make_plan
 
     plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
     for paper in plan.papers:
-        done = publish(plan, paper, results, out)
+        done = publish.export(plan, paper, results, out)
         line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
         line += f", and {done.others:,} of other plans" if done.others else ""
         size = sum(file.stat().st_size for file in done.files) / 1e6
@@ -168,10 +151,9 @@ def restore(
     Runs that are there already stay as they are; one that is there with another content is refused,
     and so is one of another version of fedbench whose numbers would differ.
     """
-    from fedbench.jobs.publish import exports_in
-    from fedbench.jobs.publish import restore as bring_back
+    from fedbench.jobs import publish
 
-    done = bring_back(exports_in(files or [PUBLISHED]), results)
+    done = publish.restore(publish.exports_in(files or [PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since no plan asks for them any more: {done.outdated:,}"

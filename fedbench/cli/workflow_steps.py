@@ -7,9 +7,14 @@ from typing import Annotated
 
 import typer
 
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import write_text
+from fedbench.base.processes import cores
+from fedbench.base.yamlfile import parse, read_value
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, print_json, print_line
+from fedbench.spec import Choice
 
 _TRAIN = "Which runs were to be trained: 'all', 'none', or names of methods, separated by commas."
 _PARAMETER = "parameter=value of the data set; may be given several times."
@@ -39,11 +44,8 @@ def data(
     """
     import numpy as np
 
-    from fedbench.base.checks import checked
-    from fedbench.base.yamlfile import parse, read_value
     from fedbench.data import tables
     from fedbench.data.source import load_data
-    from fedbench.spec import Choice
 
     choice = checked(Choice, read_value(dataset))
     loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
@@ -52,14 +54,13 @@ def data(
         facts["largest"] = int(np.bincount(loaded.y_test).max())
     if loaded.groups is not None:
         sizes = np.unique(loaded.groups, return_counts=True)[1]
-        sizes_said = {"least": int(sizes.min()), "most": int(sizes.max())}
-        facts["groups"] = {"number": len(sizes), **sizes_said}
+        extent = {"least": int(sizes.min()), "most": int(sizes.max())}
+        facts["groups"] = {"number": len(sizes), **extent}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
     if tables.is_table(loaded):
         facts["features"] = tables.described(loaded)
         facts |= {"warnings": found} if (found := [*tables.suspicions(loaded)]) else {}
-    facts |= {"origin": dict(loaded.origin)}
-    print_json(facts | {"checksum": loaded.checksum}, indent=2)
+    print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
 
 
 @app.command(rich_help_panel=Panel.steps)
@@ -80,9 +81,8 @@ def train(
     after the round, with a checkpoint.
     """
     from fedbench.engine.machine import Machine, one_thread_a_process
+    from fedbench.jobs import train as batch
     from fedbench.jobs.live import follower
-    from fedbench.jobs.train import say, train_in_child
-    from fedbench.jobs.train import train as work
     from fedbench.plan.plan_file import PlanFile
 
     one_thread_a_process()
@@ -91,10 +91,10 @@ def train(
     planned = PlanFile(plan).runs(run_ids)  # no folder for an id that is not in the plan
 
     def train_left(left: Sequence[str]) -> list[str]:
-        follow = follower(live, results, say)  # in the process that trains
-        return work(planned, left, results, machine, data_dir, say, follow)
+        follow = follower(live, results, batch.say)  # in the process that trains
+        return batch.train(planned, left, results, machine, data_dir, batch.say, follow)
 
-    if code := train_in_child(train_left, run_ids, results):
+    if code := batch.train_in_child(train_left, run_ids, results):
         raise typer.Exit(code)
 
 
@@ -105,7 +105,6 @@ def select(
     results: options.Results = options.RESULTS,
 ) -> None:
     """Choose the best settings of a search from its finished trials."""
-    from fedbench.base.files import write_text
     from fedbench.plan.plan_file import PlanFile
     from fedbench.plan.search import select as choose
     from fedbench.store import Results
@@ -123,13 +122,13 @@ def collect(
     whole: Annotated[bool, typer.Option(help=_WHOLE)] = True,
 ) -> None:
     """Gather the histories of a paper's finished runs into one frame."""
-    from fedbench.jobs.collect import collect as gather
-    from fedbench.jobs.collect import finished
+    from fedbench.jobs import collect as histories
     from fedbench.plan.plan_file import PlanFile
     from fedbench.store import write_frame
 
-    planned = PlanFile(plan).of_paper(paper)
-    write_frame(gather(planned if whole else finished(planned, results), results), out)
+    runs = PlanFile(plan).of_paper(paper)
+    runs = runs if whole else histories.finished(runs, results)
+    write_frame(histories.collect(runs, results), out)
 
 
 @app.command(rich_help_panel=Panel.steps)
@@ -164,8 +163,6 @@ def report(
 
     The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
     """
-    from fedbench.base.files import write_text
-    from fedbench.base.processes import cores
     from fedbench.plan.plan_file import read_plan
     from fedbench.report import build
     from fedbench.report.values import frames

@@ -25,9 +25,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
     Parameters of choices have columns of their own, such as `fedprox.mu` and `partition.delta`.
-    Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
-    run that was not trained, whose files were changed after it ended, or that was trained on other
-    data than the other runs or than the trials of a search, or with another winner of one.
+    Runs that failed are left out. Raises `FedbenchError` naming a run that was not trained, that
+    is damaged, or that was trained on other data, or with another winner of a search, than others.
     """
     ids = ((run, run.id) for run in runs)  # an id takes a tenth of a millisecond
     there = [(run, run_id) for run, run_id in ids if not has_failed(run_id, results)]
@@ -60,15 +59,12 @@ def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
 
 
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
-    """All rows below each other; a column that a run has not is empty in its rows.
-
-    Outputs that are not finite hit no class. Earlier runs took them for class 0, and had its share
-    of the samples as their accuracy.
-    """
+    """All rows below each other; a column that a run has not is empty in its rows."""
     plain = [history.replace_schema_metadata(None) for history in histories]
     frame = in_pandas(pa.concat_tables(plain, promote_options="permissive"))
     names: list[str] = list(frame.columns)
     for loss in [name for name in names if "loss" in name and name != "train_loss"]:
+        # outputs that are not finite hit no class; earlier runs took them for class 0
         lost = ~np.isfinite(frame[loss].astype(float))
         for metric in ("accuracy", "macro_f1"):
             if (score := loss.replace("loss", metric)) in frame:
@@ -79,11 +75,17 @@ def _joined(histories: list[pa.Table]) -> pd.DataFrame:
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
-    if wrong := _other_setting(run, actual):
-        said = f"resolved: {wrong} is not what the settings of the run say"
+    chosen, grid = _chosen(run, actual), run.tune.grid if run.tune else {}
+    wrong = [name for name, value in chosen.items() if value not in grid[name]]
+    if not wrong:
+        wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
+        found = actual.settings()
+        wrong = [name for name in RunSpec.model_fields if wanted.get(name) != found.get(name)]
+    if wrong:
+        said = f"resolved: {wrong[0]} is not what the settings of the run say"
         raise folder.damaged("run.json", said)
     settings = {"run_id": record["id"], "status": record["status"]}
-    settings["tuned"] = json.dumps(_chosen(run, actual)) if run.tune else ""
+    settings["tuned"] = json.dumps(chosen) if run.tune else ""
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record)
     return settings | columns(actual)
@@ -97,17 +99,6 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
         raise folder.damaged("run.json", f"resolved: {error}") from None
 
 
-def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
-    """The name of a setting that is not the run's; its search may choose any value of its grid."""
-    chosen, tried = _chosen(run, actual), run.tune.grid if run.tune else {}
-    untried = [name for name, value in chosen.items() if value not in tried[name]]
-    if untried:
-        return untried[0]
-    wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
-    found = actual.settings()
-    return next((k for k in RunSpec.model_fields if wanted.get(k) != found.get(k)), None)
-
-
 def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
     winners: dict[str, dict[str, str]] = {}
     for run, row in zip(runs, settings, strict=True):
@@ -116,21 +107,19 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
     for search, first in winners.items():
         if len(first) > 1:
             told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
-            raise FedbenchError(
-                f"search {search} chose {told}: its winner has changed since some of its runs were "
-                "trained; delete the folders of the runs that have another winner than "
-                f"searches/{search}.json, to train them again"
-            )
+            remedy = f"delete the runs with another winner than searches/{search}.json"
+            raise FedbenchError(f"search {search} chose {told}: its winner has changed; {remedy}")
 
 
 def _substitutes(record: dict[str, Any]) -> str:
     """Sentences on what stood in for data, on images that are not as published, on unused data."""
     data = record["data"]
     told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
-    named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
-    told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
+    for key, value in data.items():
+        if value.startswith(_SUBSTITUTE):
+            told.append(f"Substitute in {data['name']}, {key}: {value.removeprefix(_SUBSTITUTE)}.")
     unused = record.get("unused", {}).get("words", "")  # which earlier records do not say
-    return "; ".join([*told, *([f"{unused}."] if unused else [])])
+    return "; ".join(told + [f"{unused}."] * bool(unused))
 
 
 def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:

@@ -31,66 +31,41 @@ _TRAIN = ["-m", "fedbench", "train"]
 
 
 def require_past(files: Iterable[str | Path]) -> None:
-    """Raise `FedbenchError` naming a file that is newer than now.
-
-    All that is made of it would be older, at which Snakemake would end after the training.
-    """
+    """Refuse a file newer than now: all made of it would be older, which ends Snakemake at last."""
     latest = time.time() + _AHEAD
     for file in map(Path, files):
         changed = file.stat().st_mtime if exists(file) else 0.0  # missing: said where it is read
         if changed > latest:
-            raise FedbenchError(
-                f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, "
-                "which is in the future; set this machine's clock, or give the file the time of "
-                "now with `touch`"
-            )
+            date = f"{datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}"
+            remedy = "set this machine's clock, or give it the time of now with `touch`"
+            raise FedbenchError(f"{file}: was changed on {date}, in the future; {remedy}")
 
 
 def hold(folder: Path) -> None:
     """Have this folder for a workflow until this process ends, however it ends."""
-    _acquire(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
+    take(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
 
 
 def claim(results: Path, scale: str) -> None:
-    """Have the plan and the frames of a scale for this process, until it ends.
-
-    Snakemake keeps two workflows apart that were started in one folder, not those of two folders
-    with the same results: each would make its own plan in the place of the other's. Raises
-    `FedbenchError` if another process has them.
-    """
-    file = results / scale / ".lock"
-    if not _acquire(file):
+    """Have the plan and frames of a scale, where workflows of two folders may meet, to the end."""
+    if not take(results / scale / ".lock"):
         raise FedbenchError(
-            f"{file.parent}: a workflow that was started in another folder writes there; wait "
+            f"{results / scale}: a workflow that was started in another folder writes there; wait "
             "until it has ended, or have other results with --config results=…"
         )
 
 
 def unlock(folder: Path) -> bool:
-    """Free the folder of what killed workflows left; returns whether it was locked.
-
-    Snakemake's own `--unlock` does so too while a workflow runs; this raises `FedbenchError` then.
-    """
+    """Free the folder, unless a workflow runs there; returns whether a killed one had locked it."""
     for file in matching(folder / _RUNNING, "*.lock"):
-        if not _acquire(file):
+        if not take(file):
             host, _, process = file.stem.rpartition("-")
-            raise FedbenchError(
-                f"{folder}: a workflow runs here, as process {process} of {host}; wait for it or "
-                "stop it with Ctrl-C"
-            )
+            said = f"a workflow runs here, as process {process} of {host}"
+            raise FedbenchError(f"{folder}: {said}; wait for it or stop it with Ctrl-C")
         file.unlink(missing_ok=True)
     locked = bool(matching(folder / _LOCKS, "*.lock"))
     rmtree(folder / _LOCKS, ignore_errors=True)
     return locked
-
-
-def _acquire(file: Path) -> bool:
-    """Take the file's lock, if nobody has it; on a file system without locks nobody has."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return take(file)
-    except (OSError, NotImplementedError):
-        return True
 
 
 def tidy(results: Path, reports: Path) -> None:
@@ -101,10 +76,7 @@ def tidy(results: Path, reports: Path) -> None:
 
 
 def pass_signals_on() -> None:
-    """From now on Ctrl-C and SIGTERM reach the processes that train, which stop after their round.
-
-    Snakemake itself passes none on: it waits until its jobs have ended.
-    """
+    """From now on Ctrl-C and SIGTERM reach what trains: Snakemake itself passes none on."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -121,7 +93,7 @@ def pass_signals_on() -> None:
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
-    """Make the folders of runs newer than their stamps, if these did not end: to train them again.
+    """Make the folders of runs that did not end newer than their stamps: to train them again.
 
     The winners of searches with a failed trial are deleted, to be chosen again.
     """

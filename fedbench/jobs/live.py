@@ -1,24 +1,16 @@
-"""Sends the evaluated rounds of runs to MLflow while they train.
-
-They form an experiment of their own; `fedbench track` copies finished runs to others, and neither
-needs the other. A server that fails or is away is told of in one line, and the runs go on.
-"""
+"""Sends the evaluated rounds of runs to MLflow while they train, to an experiment of their own."""
 
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fedbench.base.errors import FedbenchError, require_among, short
 from fedbench.engine.progress import Row
 from fedbench.engine.training import Watch
 from fedbench.spec import RunSpec
-
-if TYPE_CHECKING:  # who follows no run must not wait for MLflow
-    from mlflow.entities import Metric
-    from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "fedbench-live"
 _PAUSE = 1.0  # the fewest seconds between two sendings
@@ -34,15 +26,12 @@ def nobody(spec: RunSpec) -> Iterator[Watch]:
 
 
 def follower(where: str, folder: Path, say: Callable[[str], None]) -> Follow:
-    """What follows runs as `--live` says: nobody if it is empty, else 'mlflow' or 'mlflow=URI'.
-
-    Without a URI it is MLflow's database in the folder. Raises `FedbenchError` on another word.
-    """
+    """What follows runs as `--live` says: nobody if it is empty, else 'mlflow' or 'mlflow=URI'."""
     if not where:
         return nobody
     kind, _, uri = where.partition("=")
     require_among("live", "tracker", kind, ["mlflow"])
-    from fedbench.jobs.mlflow import default_uri
+    from fedbench.jobs.mlflow import default_uri  # who follows no run must not wait for MLflow
 
     return Live(uri or default_uri(folder), say).following
 
@@ -78,20 +67,19 @@ class Live:
         """Make the MLflow run of a training run; one that is resumed goes on in the same."""
         from fedbench.jobs.mlflow import PATIENCE, RUN, TIMEOUT, client_of, experiment_of, params
 
-        self._unsent: list[Metric] = []
+        self._unsent: list[Any] = []
         self._next = 0.0  # when rounds are sent again
         os.environ.setdefault(TIMEOUT, PATIENCE)
-        self._client: MlflowClient = client_of(self._uri)
-        experiment = experiment_of(self._client, EXPERIMENT)
-        found = self._client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
-        tags = {RUN: spec.id}
-        run = (
-            found[0] if found else self._client.create_run(experiment, run_name=spec.id, tags=tags)
-        )
-        self._key = run.info.run_id
-        if not found:
-            self._client.log_batch(self._key, params=params(spec))
-        self._client.update_run(self._key, status="RUNNING")
+        self._client = client = client_of(self._uri)
+        experiment = experiment_of(client, EXPERIMENT)
+        found = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
+        if found:
+            self._key = found[0].info.run_id
+        else:
+            run = client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
+            self._key = run.info.run_id
+            client.log_batch(self._key, params=params(spec))
+        client.update_run(self._key, status="RUNNING")
 
     def _send(self, row: Row) -> None:
         from fedbench.jobs.mlflow import metrics

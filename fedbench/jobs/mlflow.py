@@ -1,8 +1,4 @@
-"""Copies finished runs into MLflow through its client; a second call adds nothing.
-
-One experiment per paper and scale, and in it one MLflow run per training run. It is a copy for
-looking at: nothing is read back from MLflow.
-"""
+"""Copies finished runs into MLflow, to be looked at: an experiment for each paper and scale."""
 
 import logging
 import os
@@ -51,9 +47,7 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     """Copy every finished run of the plan that is not there; returns how many were added.
 
     A run that two papers share goes to the experiments of both. One that was trained again is
-    copied again and its old copy deleted, as is one that was cut short; MLflow can restore them. A
-    run that somebody deleted there is copied again, a deleted experiment restored. Raises
-    `FedbenchError` if the results, database or server cannot be used, or a run was changed.
+    copied again and its old copy deleted, as is one that was cut short; MLflow can restore them.
     """
     require_writable(results)
     uri = uri or default_uri(results)
@@ -70,9 +64,8 @@ def default_uri(results: Path) -> str:
 
 
 def client_of(uri: str) -> MlflowClient:
-    """A client of the tracking server or database.
+    """A client of the tracking server or database; MLflow would try one without answer for minutes.
 
-    Raises `FedbenchError` within seconds if it does not answer, where MLflow would try for minutes.
     Later in this process too it tries only twice, unless its own variables say otherwise.
     """
     os.environ.setdefault(_RETRIES, "1")
@@ -101,10 +94,7 @@ def _unusable(uri: str, error: Exception) -> FedbenchError:
 
 
 def experiment_of(client: MlflowClient, name: str) -> str:
-    """The id of the experiment of that name, which is made if there is none.
-
-    One that was deleted keeps its name, and cannot be written to: it is restored, and that said.
-    """
+    """The id of the experiment of that name, which is made if there is none, or restored."""
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         return client.create_experiment(name)
@@ -117,8 +107,7 @@ def experiment_of(client: MlflowClient, name: str) -> str:
 def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> int:
     """Copy what is missing of a paper; delete copies of planned runs that are old or double."""
     tags = _tags(plan, paper)
-    folders = {run_id: results.run(run_id) for run_id in tags}
-    found = {run_id: folder.version() for run_id, folder in folders.items()}
+    found = {run_id: results.run(run_id).version() for run_id in tags}
     versions = {run_id: version for run_id, version in found.items() if version}
     if not versions:
         return 0
@@ -136,7 +125,7 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
         if copy.info.status == "FINISHED" and copy.data.tags.get(_VERSION) == versions[run_id]
     }
     left = [run_id for run_id in versions if run_id not in current]
-    added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
+    added = [_copy(client, experiment, results.run(each), tags[each]) for each in left]
     for run_id, copy in copies:
         if copy is not current.get(run_id):
             client.delete_run(copy.info.run_id)
@@ -167,20 +156,17 @@ def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
     return trials | runs
 
 
-def _copy(
-    client: MlflowClient, experiment: str, folder: RunFolder, run_id: str, tags: Mapping[str, str]
-) -> bool:
+def _copy(client: MlflowClient, experiment: str, folder: RunFolder, tags: dict[str, str]) -> bool:
     """Copy a run if it is finished; returns whether it is. MLflow's run is finished last."""
+    run_id = folder.path.name
     record = folder.finished(run_id)
     if record is None:
         return False
     own = {RUN: run_id, _VERSION: folder.version() or "", "fedbench.status": record["status"]}
-    # It began as many seconds before it ended as it computed: pauses of a run that was stopped and
-    # resumed are left out. Records of earlier versions do not say when it ended; their file does.
-    said = record.get("ended")
-    file = folder.path / "run.json"
+    # records of earlier versions do not say when it ended; their file does
+    said, file = record.get("ended"), folder.path / "run.json"
     ended = datetime.fromisoformat(said).timestamp() if said else file.stat().st_mtime
-    began = round(1000 * (ended - sum(record["seconds"].values())))
+    began = round(1000 * (ended - sum(record["seconds"].values())))  # without pauses
     key = client.create_run(experiment, began, {**tags, **own}).info.run_id
     history = folder.history(record)
     passed = history[[name for name in _CLOCKS if name in history]].sum(axis=1)
@@ -199,11 +185,7 @@ def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
 
 
 def params(spec: RunSpec) -> list[Param]:
-    """The settings of a run, one param for each: 'lr', 'partition.delta', 'fedprox.mu'.
-
-    What is chosen by name is a param with the name, and one for each of its parameters; those of
-    parts and probes have the part's name before the dot. What is null or empty is left out.
-    """
+    """The settings of a run that are not null or empty: 'lr', 'partition.delta', 'fedprox.mu'."""
     flat: dict[str, object] = {}
     for name, value in spec:
         within: list[tuple[str, dict[str, Any]]] = []

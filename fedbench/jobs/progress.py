@@ -36,16 +36,15 @@ class Display(logging.Handler):
     """Listens to Snakemake's log, and shows one line that says how far the workflow is.
 
     On a terminal the line has a bar and is drawn again and again; elsewhere a new line is printed
-    every half minute. If there is nothing to do, it names the `page` that is there. Snakemake's log
-    file stays complete.
+    every half minute. If there is nothing to do, it names the `page` that is there.
     """
 
     def __init__(
         self, watcher: Callable[[], Watcher], page: str, console: Console | None = None
     ) -> None:
         super().__init__()
-        self._make_watcher, self._console = watcher, console or Console(stderr=True)
-        self._page = page
+        self._make_watcher, self._page = watcher, page
+        self._console = console or Console(stderr=True)
         self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
         self._end = threading.Event()
         show = self._bar if self._console.is_terminal else self._lines
@@ -56,7 +55,7 @@ class Display(logging.Handler):
         for handler in logger.handlers:
             to_file = isinstance(handler, logging.FileHandler)
             if isinstance(handler, logging.StreamHandler) and not to_file:
-                handler.addFilter(lambda record: not self._hides(record))
+                handler.addFilter(self._is_shown)
         logger.addHandler(self)
 
     def start(self) -> None:
@@ -76,22 +75,23 @@ class Display(logging.Handler):
             self._console.print(LOCKED, markup=False, highlight=False, soft_wrap=True)
         if str(record.msg).startswith(_NOTHING) and Path(self._page).exists():
             self._console.print(f"The report: {self._page}", markup=False, soft_wrap=True)
+        told = record.__dict__
         match _event(record):
             case "job_info":
-                self._jobs[record.__dict__["jobid"]] = record.__dict__["rule_name"]
+                self._jobs[told["jobid"]] = told["rule_name"]
             case "job_finished":
-                self._jobs.pop(record.__dict__["job_id"], None)
+                self._jobs.pop(told["job_id"], None)
             case "job_error":
-                self._jobs.pop(record.__dict__["jobid"], None)
-                rule, logs = record.__dict__["rule_name"], ", ".join(record.__dict__["log"])
-                self._console.print(f"{rule} failed; its log is {logs}", markup=False)
+                self._jobs.pop(told["jobid"], None)
+                logs = ", ".join(told["log"])
+                self._console.print(f"{told['rule_name']} failed; its log is {logs}", markup=False)
 
-    def _hides(self, record: logging.LogRecord) -> bool:
-        """Whether the line stands for this record; warnings and other errors are shown."""
-        event, shown = _event(record), self._thread.is_alive()
-        plain = not event and record.levelno <= logging.INFO
-        said_in_short = str(record.msg).startswith(("RuleException", _LOCKED))
-        return event in _LISTS or (shown and plain) or said_in_short
+    def _is_shown(self, record: logging.LogRecord) -> bool:
+        """Whether a record is shown beside the line: a warning, or an error not said in short."""
+        event = _event(record)
+        plain = not event and record.levelno <= logging.INFO and self._thread.is_alive()
+        in_short = str(record.msg).startswith(("RuleException", _LOCKED))
+        return not (event in _LISTS or plain or in_short)
 
     def _bar(self) -> None:
         columns = TextColumn("runs"), MofNCompleteColumn(), BarColumn()
@@ -102,9 +102,8 @@ class Display(logging.Handler):
             while not self._end.wait(pause):
                 before = time.monotonic()
                 seen = self._watcher.look()
-                runs, done = seen.everything.runs, seen.everything.complete
-                said = " · ".join(self._words(seen))
-                bar.update(task, total=runs, completed=done, description=said)
+                whole, said = seen.everything, " · ".join(self._words(seen))
+                bar.update(task, total=whole.runs, completed=whole.complete, description=said)
                 pause = max(_PAUSE, _SHARE * (time.monotonic() - before))
 
     def _lines(self) -> None:
@@ -112,8 +111,7 @@ class Display(logging.Handler):
         while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
             seen = self._watcher.look()
             runs, done = seen.everything.runs, seen.everything.complete
-            counted = [f"{done:,} of {runs:,} runs"] if runs else []
-            line = ", ".join([*counted, *self._words(seen)])
+            line = ", ".join([f"{done:,} of {runs:,} runs"] * bool(runs) + self._words(seen))
             if line != last:
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             last = line

@@ -1,7 +1,4 @@
-"""Publishes finished runs as tables that travel, and turns such tables back into runs.
-
-Before runs may stand together, their records are sound, each was trained once, and all on one data.
-"""
+"""Publishes finished runs as tables that travel, and turns such tables back into runs."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -38,19 +35,15 @@ _SAME: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What is published of a paper: its planned runs, other runs, and what is missing.
-
-    files: those written now, with `new` runs; missing: the ids of planned runs that are not
-    published; unknown: the data sets without facts, which a rebuild would have to load.
-    """
+    """What is published of a paper."""
 
     folder: Path
-    files: tuple[Path, ...]
-    new: int
+    files: tuple[Path, ...]  # those written now
+    new: int  # runs in them
     planned: int
-    missing: tuple[str, ...]
-    others: int
-    unknown: tuple[str, ...]
+    missing: tuple[str, ...]  # ids of planned runs that are not published
+    others: int  # runs that are not planned
+    unknown: tuple[str, ...]  # data sets without facts, which a rebuild would have to load
 
     @property
     def held(self) -> int:
@@ -73,16 +66,13 @@ def exports_of(paper: str, folder: Path) -> list[Path]:
 
 
 def exports_in(places: Sequence[Path]) -> list[Path]:
-    """The tables of runs: those named, and of folders those in them or in their papers' folders.
-
-    Raises `FedbenchError` if a place has none. Other tables right below a folder are returned too,
-    if it has no runs: `read_published` says what they are.
-    """
+    """The tables of runs: those named, and of folders those in them or in their papers' folders."""
     files: list[Path] = []
     for each in places:
         if not exists(each):
             raise FedbenchError(f"{each}: there is no such file or folder")
         inside = [each] if each.is_file() else matching(each, "runs-*.parquet")
+        # of other tables right below a folder without runs `read_published` says what they are
         inside = inside or [*matching(each, "*.parquet"), *sorted(each.glob("*/runs-*.parquet"))]
         if not inside:
             raise FedbenchError(f"{each}: has no published results, which `fedbench export` writes")
@@ -94,8 +84,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     """Publish the paper's runs that are finished or have diverged, and the trials of its searches.
 
     What no file in `<out>/<paper>` has yet goes into new ones; none is written again. The winners
-    of searches whose trials are all published travel too, and the facts of the runs' data. Raises
-    `FedbenchError` naming a run that is damaged, or that is published with another content.
+    of searches whose trials are all published travel too, and the facts of the runs' data.
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
     published = [(file, read_checked(file)) for file in exports_of(paper, out)]
@@ -135,13 +124,10 @@ def roles(plan: Plan, paper: str) -> dict[str, Role]:
 
 
 def restore(files: Sequence[Path], results: Path, among: Collection[str] | None = None) -> Restored:
-    """Write all that the exports hold into the results folder, with Snakemake's stamps.
+    """Write what the exports hold, or what is `among` it, into the results folder, with stamps.
 
-    `among` names the runs, data sets and searches that are meant; without it all are. Runs that
-    have other numbers by now (`spec.numerics`), or another id, are left out. Nothing is written
-    unless all of it may stand beside what the folder has: raises `FedbenchError` naming what is
-    there with another content. A run's record is written last, so that a folder that has one is
-    whole, whenever this is stopped.
+    Runs that have other numbers by now (`spec.numerics`), or another id, are left out. Nothing is
+    written unless all of it may stand beside what the folder has.
     """
     told = [(file, read_checked(file)) for file in files]
     asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]
@@ -207,11 +193,7 @@ def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
 
 
 def require_sound(content: Published, origin: Path) -> None:
-    """Raise `FedbenchError`, with `origin`, on anything that is damaged or of other numerics.
-
-    A run is finished, its id follows from its settings, it has rounds, and it was trained on the
-    data whose facts are beside it.
-    """
+    """Raise `FedbenchError`, with `origin`, on anything that is damaged or of other numerics."""
     things = [("data set", key, told, "checksum") for key, told in content.data.items()]
     things += [("search", key, told, "chosen") for key, told in content.searches.items()]
     for kind, key, told, field in things:
@@ -224,27 +206,26 @@ def require_sound(content: Published, origin: Path) -> None:
 
 
 def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
-    require_name("run", key, where)
+    """A run is finished, its id follows from its settings, and it has rounds."""
+    for kind, name in (("run", key), *(("table", name) for name in run.tables)):
+        require_name(kind, name, where)
     fields, settings = require_record(where, dict(run.record), _AGAIN), run.record.get("settings")
-    if fields.status not in DONE:
-        raise FedbenchError(f"{where}: its status is {fields.status}, not one of {', '.join(DONE)}")
-    if fields.id != key:
-        raise FedbenchError(f"{where}: holds the record of run {fields.id}; {_AGAIN}")
-    if "rounds" not in run.tables:
-        raise FedbenchError(f"{where}: has no rounds; {_AGAIN}")
-    for name in run.tables:
-        require_name("table", name, where)
-    if not isinstance(settings, dict):
-        raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
     with at(f"{where}: settings"):
         identity = digest(settings)
-    if not key.endswith(f"-{identity}"):
-        raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
-    if settings.get("numerics") != NUMERICS:
+    wrong = {
+        f"its status is {fields.status}, not one of {', '.join(DONE)}": fields.status not in DONE,
+        f"holds the record of run {fields.id}": fields.id != key,
+        "has no rounds": "rounds" not in run.tables,
+        "settings must be a mapping of fields": not isinstance(settings, dict),
+        "its id does not follow from its settings": not key.endswith(f"-{identity}"),
+    }
+    for said in [said for said, is_wrong in wrong.items() if is_wrong]:
+        raise FedbenchError(f"{where}: {said}; {_AGAIN}")
+    numerics = run.record["settings"].get("numerics")
+    if numerics != NUMERICS:
         raise FedbenchError(
-            f"{where}: has numerics {settings.get('numerics')}, and this fedbench has {NUMERICS}, "
-            "which gives other numbers; use the fedbench that trained it, or move the file away "
-            "and train again"
+            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
+            "other numbers; use the fedbench that trained it, or train again without the file"
         )
 
 
@@ -257,18 +238,14 @@ def require_same_data(content: Published, origin: Path) -> None:
         trained = run.record["data"].get("checksum")
         loaded = content.data[data]["checksum"] if data in content.data else trained
         if loaded != trained:
-            raise FedbenchError(
-                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set "
-                f"{data} here has {str(loaded)[:12]}; {_OTHER_DATA}"
+            said = (
+                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set"
             )
+            raise FedbenchError(f"{said} {data} here has {str(loaded)[:12]}; {_OTHER_DATA}")
 
 
 def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
-    """All that several sources hold, each thing once; the first source with a thing wins.
-
-    Raises `FedbenchError` naming a thing that two sources have and that is not the same in both: a
-    run with other numbers, a search with another winner, a data set with another checksum.
-    """
+    """All that several sources hold, each thing once; refuses one that is not the same in two."""
     whole: dict[str, dict[str, Any]] = {field: {} for field in _SAME}
     origins: dict[tuple[str, str], Path] = {}
     for origin, content in sources:
@@ -288,8 +265,7 @@ def _remedy(kind: str, key: str, origins: tuple[Path, Path]) -> str:
     if kind == "search":
         return "delete the one whose trials are not wanted"
     folders = [Results(origin).run(key).path for origin in origins if origin.is_dir()]
-    way_out = "take away the file that is not wanted"
-    if folders:
-        way_out = f"delete {folders[0]} and run `fedbench restore`, or move the published file away"
-        way_out += " and run `fedbench export`"
-    return f"it was trained twice: {way_out}"
+    if not folders:
+        return "it was trained twice: take away the file that is not wanted"
+    restored = f"it was trained twice: delete {folders[0]} and run `fedbench restore`"
+    return f"{restored}, or move the published file away and run `fedbench export`"

@@ -4,7 +4,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench.base.errors import without_password
@@ -19,14 +19,11 @@ _SHOWN = 5  # runs of a kind that are named; the report names all that failed
 
 @dataclass(frozen=True)
 class Tally:
-    """The runs of a paper by status, and what is known of their seconds.
-
-    `spent`: seconds that the complete runs took; `left`: seconds that one process would still need.
-    """
+    """The runs of a paper by status, and what is known of their seconds."""
 
     counts: Counter[Status]
-    spent: float
-    left: float
+    spent: float  # seconds that the complete runs took
+    left: float  # seconds that one process would still need
 
     @property
     def runs(self) -> int:
@@ -62,18 +59,14 @@ class Overview:
         return self.everything.left / len(self.running) if self.running else None
 
 
-@dataclass
 class Watcher:
     """Looks at the runs of a plan again and again; the folder of a complete run is read once."""
 
-    plan: Plan
-    results: Path
-    speeds: Speeds
-    _complete: dict[str, RunState] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        cost = costs(self.plan.runs, self.speeds, assumed_samples)
+    def __init__(self, plan: Plan, results: Path, speeds: Speeds) -> None:
+        self.plan, self.results = plan, results
+        cost = costs(plan.runs, speeds, assumed_samples)
         self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
+        self._complete: dict[str, RunState] = {}
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
@@ -86,12 +79,12 @@ class Watcher:
             if now.complete:
                 self._complete[run_id] = now
             states[run_id] = now
-        paces, left = self._paces(), dict[str, float]()
+        paces, left = self._paces(), dict.fromkeys(states, 0.0)
         for run_id, now in states.items():
-            ended, run = now.complete or now.status is Status.failed, self.plan.runs[run_id]
-            pace = paces.get(str(run.model)) or paces.get("") or 1.0
-            rest = pace * self._expected[run_id] * (1 - now.round / run.rounds)
-            left[run_id] = 0.0 if ended else rest
+            if not now.complete and now.status is not Status.failed:
+                run = self.plan.runs[run_id]
+                pace = paces.get(str(run.model)) or paces.get("") or 1.0
+                left[run_id] = pace * self._expected[run_id] * (1 - now.round / run.rounds)
 
         def tally(run_ids: Iterable[str]) -> Tally:
             here = {run_id: states[run_id] for run_id in run_ids}
@@ -136,10 +129,7 @@ def again(words: Sequence[str]) -> str:
 
 
 def at_the_end(seen: Overview, command: str, scale: str) -> Iterator[str]:
-    """What failed, with the reason of each run, or how many runs are left; and what to do then.
-
-    Nothing if all are done. If runs are left, the workflow was stopped before the report.
-    """
+    """What failed, with the reason of each run, or how many runs are left; and what to do then."""
     count, left = len(seen.failed), len(seen.left) + len(seen.running)
     runs = f"{seen.everything.runs:,} runs"
     if count:

@@ -1,8 +1,4 @@
-"""Trains a batch of runs, one after the other, each into its own folder.
-
-`train` does it in this process, `train_in_child` in a child of it: a run that kills its process, as
-where memory runs out, does not take the others of its batch with it.
-"""
+"""Trains a batch of runs, one after the other, here or in a child process that one may kill."""
 
 import gc
 import multiprocessing
@@ -17,7 +13,7 @@ from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
-from fedbench.base.signals import SIGNALS, stop_if_requested, stoppable
+from fedbench.base.signals import SIGNALS, handled, stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
 from fedbench.engine.record import Result
@@ -28,7 +24,6 @@ from fedbench.spec import RunSpec
 from fedbench.store import Results, RunFolder, locked, states
 
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
-_WHY = {signal.SIGKILL: "as the system does when memory runs out"}
 
 Work = Callable[[Sequence[str]], Sequence[str]]  # trains runs, by ids; returns those that failed
 
@@ -42,11 +37,7 @@ def train(
     say: Callable[[str], None] = print,
     follow: Follow = nobody,
 ) -> list[str]:
-    """Train those of the runs that are not finished; returns the ids of those that failed.
-
-    A run that fails leaves error.txt in its folder and stops no other; a signal stops all. `say` is
-    called with a line per run; `follow` sees its rounds. Raises `FedbenchError` without the device.
-    """
+    """Train the runs that are not finished; returns the ids of those that left an error.txt."""
     machine.torch_device()  # one that is not here is no fault of the runs
     work, failed = partial(run, machine=machine, data_dir=data_dir), []
     with stoppable():
@@ -93,24 +84,15 @@ def _train_one(
 
 
 def say(line: str) -> None:
-    """Print a line at once, so that a log says which run a killed process was at.
-
-    Where it cannot be printed, as on a full disk, it is lost, and so are those after it: the runs
-    go on, and each says in its folder how it ended.
-    """
+    """Print a line at once, so that a log says which run a killed process was at."""
     try:
         print(line, flush=True)
-    except OSError:
+    except OSError:  # as on a full disk: the runs go on without this line and those after it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
-    """Call `work` with the runs in a child process; returns the exit code for all of them.
-
-    0: all are trained; 3: the others left errors; 2: what is wrong for all runs alike was said in
-    one sentence; above 128: stopped by a signal. If a run kills the child, that run has failed, and
-    another child goes on with those after it.
-    """
+    """Train runs in a child process; another goes on after a run that kills it; the exit code."""
     left, blamed = list(run_ids), list[str]()
     while left:
         child, stopped = _child(work, left, results)
@@ -123,7 +105,8 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
         by = signal.Signals(-code)
-        why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
+        memory = ", as the system does when memory runs out" * (by is signal.SIGKILL)
+        why = f"its process was ended by {by.name}{memory}"
         say(f"{lost[0]}: {why}")
         error = FedbenchError(
             f"{why}; the same command trains it again, on from its last checkpoint; give it fewer "
@@ -136,11 +119,9 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
 
 
 def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
-    """The child, which has ended, and whether a signal, which is for it, came meanwhile.
-
-    A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
-    """
+    """The child, which has ended, and whether a signal, which is for it, came meanwhile."""
     sys.stdout.flush()
+    # it starts in milliseconds with all that was imported; nothing has used threads or a GPU yet
     fork = multiprocessing.get_context("fork")
     child = fork.Process(target=_cleanly, args=(work, run_ids, results))
     child.start()
@@ -151,12 +132,8 @@ def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProce
         with suppress(ProcessLookupError):
             os.kill(child.pid or 0, number)
 
-    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
-    try:
+    with handled(dict.fromkeys(SIGNALS, pass_on)):
         child.join()
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
     return child, bool(passed)
 
 

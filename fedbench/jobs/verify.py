@@ -23,18 +23,13 @@ _CODE = "versions.fedbench"  # a change of fedbench's own code must not move a n
 
 @dataclass(frozen=True)
 class Again:
-    """A run that was trained a second time, beside the first.
-
-    difference: the largest over all numbers, as |a - b| / max(1, |a|), seconds left out; where: the
-    place of that difference; build: how the packages or the processor differ, '' if they do not;
-    accuracies: those of the last round, before and now, if the run has any.
-    """
+    """A run that was trained a second time, beside the first."""
 
     run_id: str
-    difference: float
-    where: str
-    build: str
-    accuracies: tuple[float, ...] = ()
+    difference: float  # the largest over all numbers, as |a - b| / max(1, |a|), seconds left out
+    where: str  # the place of that difference
+    build: str  # how the packages or the processor differ, '' if they do not
+    accuracies: tuple[float, ...] = ()  # of the last round, before and now, if the run has any
 
     def holds(self, tolerance: float) -> bool:
         """Whether the bits are the same; on another build, whether the tolerance is kept."""

@@ -1,8 +1,6 @@
-"""Tables between Parquet, Arrow and pandas in one thread, the only place that reads them.
+"""Tables between Parquet, Arrow and pandas, read here alone, in one thread.
 
-Arrow's own threads may still run when the process ends, which then aborts now and then although all
-is done ("terminate called without an active exception"), and for tables of this size they cost more
-than they save. pandas' `read_parquet` cannot do without them.
+Arrow's own threads, which pandas' `read_parquet` needs, now and then abort a process that ends.
 """
 
 import hashlib
@@ -35,10 +33,7 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """A table of these rows; a column without any value is left out.
-
-    One of numbers alone stays so; any other is of text, with JSON for what is no text.
-    """
+    """A table of these rows without empty columns; one not of numbers alone is text, or JSON."""
     found = list(rows)
     names = dict.fromkeys(name for row in found for name in row)
     columns = {name: _column([row.get(name) for row in found]) for name in names}
@@ -47,19 +42,16 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 def _column(values: list[Any]) -> pa.Array:
     kinds = {type(value) for value in values if value is not None}
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_())
+    if kinds == {bool} or kinds == {int}:
+        return pa.array(values)
     if kinds <= {int, float}:
-        return pa.array(values, pa.int64() if kinds == {int} else pa.float64())
+        return pa.array(values, pa.float64())
     words = [v if isinstance(v, str | None) else json.dumps(v) for v in values]
     return pa.array(words, pa.string())
 
 
 def stacked(tables: Sequence[pa.Table]) -> pa.Table:
-    """All rows below each other; a column that a table has not is empty in its rows.
-
-    A column that has numbers in one table and words in another becomes one of text.
-    """
+    """All rows below each other, with empty places; numbers and words become a column of text."""
     kinds: dict[str, set[pa.DataType]] = {}
     for table in tables:
         for each in table.schema:
@@ -79,12 +71,11 @@ def _common(kinds: set[pa.DataType]) -> pa.DataType:
 
 
 def write_small(table: pa.Table, file: Path, marks: Mapping[str, str]) -> None:
-    """Write a table atomically in as few bytes as any reader of Parquet understands.
+    """Write a table, noting the `marks`, in as few bytes as any reader of Parquet understands.
 
     Numbers are stored in 32 bits where that loses nothing. Whole numbers lie plainly, since the
     tables of two runs often have the same ones, which the compressor sees; other columns are
     encoded by their distinct values if these are few, and floats byte by byte if not.
-    marks: what is noted in the file beside the table.
     """
     small = pa.table({name: _narrow(table[name]) for name in table.column_names})
     few = [name for name in small.column_names if _has_few_values(small[name])]
@@ -135,12 +126,10 @@ def write_frame(frame: pd.DataFrame, file: Path) -> None:
 
 
 def read_frame(file: Path) -> pd.DataFrame:
-    """The frame; raises `FedbenchError` if it is damaged or is not the one that was written.
-
-    A frame without a checksum, from an earlier version, is taken as it is.
-    """
+    """The frame; raises `FedbenchError` if it is damaged or is not the one that was written."""
     with failing(f"{file}: cannot be used", "delete it to collect the runs again"):
         content, beside = file.read_bytes(), Path(f"{file}.sha256")
+        # earlier versions wrote none
         checksum = beside.read_text(encoding="utf-8") if beside.exists() else ""
         if checksum and hashlib.sha256(content).hexdigest() != checksum.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
@@ -148,10 +137,7 @@ def read_frame(file: Path) -> pd.DataFrame:
 
 
 def table_checksum(table: pa.Table) -> str:
-    """The sha256 of the names, kinds and values of all columns, in their order.
-
-    How wide numbers are stored changes nothing, nor whether a missing number is null or NaN.
-    """
+    """The sha256 of names, kinds and values of all columns, whatever the bits of their numbers."""
     sums = hashlib.sha256()
     for name in table.column_names:
         kind, content = _values(table[name].combine_chunks())

@@ -1,7 +1,4 @@
-"""The files in which finished runs are published: tidy tables that are added, never rewritten.
-
-An export adds these files to a paper's folder, each as `<table>-<day>-<digest>.parquet`. The digest
-is that of all values of the export, so that equal exports have equal names.
+"""The files in which finished runs are published, `<table>-<day>-<digest of the export>.parquet`.
 
 | table | has a row for each |
 |---|---|
@@ -48,15 +45,11 @@ _OUTCOME = ("id", "status", "rounds", "resolved", "sample_passes", "floats", "sa
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """A finished run as it travels.
+    """A finished run as it travels."""
 
-    record: its `run.json`, but for the checksums; tables: 'rounds' and all others by name; files:
-    the sha256 of the Parquet files in which the machine that trained it wrote them.
-    """
-
-    record: Json
-    tables: Mapping[str, pa.Table]
-    files: Mapping[str, str] = field(default_factory=dict)
+    record: Json  # its `run.json`, but for the checksums
+    tables: Mapping[str, pa.Table]  # 'rounds' and all others by name
+    files: Mapping[str, str] = field(default_factory=dict)  # sha256 of the Parquet files it wrote
 
     @cached_property
     def checksum(self) -> str:
@@ -125,9 +118,8 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
-        raise FedbenchError(
-            f"{place}: no table '{table}' is published; tables: {', '.join(TABLES)}"
-        )
+        tables = ", ".join(TABLES)
+        raise FedbenchError(f"{place}: no table '{table}' is published; tables: {tables}")
     if table == "runs":
         settings = [json.loads(record)["settings"] for record in frame["record"]]
         frame.insert(4, "outdated", [is_outdated(each) for each in settings])
@@ -137,10 +129,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
 def write_published(
     content: Published, folder: Path, day: str, roles: Mapping[str, Role]
 ) -> list[Path]:
-    """Write the files of an export into the paper's folder; the runs, which name the rest, last.
-
-    roles: of runs by their id; the method of any other run is its parts.
-    """
+    """Write the files of an export, runs last; without a role a run's method is its parts."""
     facts = {
         "searches": frames.from_rows(
             {
@@ -217,11 +206,8 @@ def read_published(file: Path) -> Published:
             f"{file}: is no file `runs-<day>-<digest>.parquet` that `fedbench export` wrote; one "
             "of fedbench 0.1 is restored with that version, and exported again with this one"
         )
-    tables = {
-        each: _read(place) if exists(place) else pa.table({})
-        for each in TABLES
-        if (place := file.with_name(each + file.name.removeprefix("runs")))
-    }
+    files = {each: file.with_name(each + file.name.removeprefix("runs")) for each in TABLES}
+    tables = {each: _read(x) if exists(x) else pa.table({}) for each, x in files.items()}
     if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
         raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
     with failing(f"{file}: cannot be read", _AGAIN):
@@ -233,8 +219,8 @@ def read_published(file: Path) -> Published:
             for each, columns in json.loads(row["tables"]).items():
                 part = rounds.get(key) if each == "rounds" else probes.get((key, each))
                 schema = pa.schema([(c, pa.type_for_alias(kind)) for c, kind in columns.items()])
-                empty = schema.empty_table()
-                found[each] = empty if part is None else part.select([*columns]).cast(schema)
+                there = schema.empty_table() if part is None else part
+                found[each] = there.select([*columns]).cast(schema)
             runs[key] = PublishedRun(json.loads(row["record"]), found, json.loads(row["files"]))
             if runs[key].checksum != row["checksum"]:
                 raise ValueError(f"run {key} is not as it was written")

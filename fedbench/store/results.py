@@ -1,7 +1,4 @@
-"""Where everything below a results folder lies but what a workflow alone writes there.
-
-And what is known of the data that runs were trained on, whichever run or file says it.
-"""
+"""Where everything below a results folder lies, and what is known there of the data of runs."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,11 +14,7 @@ _Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Results:
-    """The paths below the folder `root`.
-
-    Runs, facts of data sets and winners of searches are shared by all scales; a plan, the frames
-    collected for its papers, its logs and its stamps lie in a folder of the scale's name.
-    """
+    """The paths below the folder `root`; what is of one scale lies in a folder of its name."""
 
     root: Path
 
@@ -81,10 +74,8 @@ def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
 def origins(results: Results, records: Iterable[_Record]) -> Callable[[_Record], _Record]:
     """What adds to a run's record all that is known of its data, without folders of this machine.
 
-    It may be found out after runs were trained, such as that some images are not exactly the
-    published ones: then these records of equal arrays say it, or the facts of the data set, and it
-    is true of all runs. The first to tell something is believed. Raises `FedbenchError` for facts
-    that are not JSON.
+    The facts of a data set and any of the records with equal arrays may say it; the first that
+    tells something is believed. Raises `FedbenchError` for facts that are not JSON.
     """
     facts = [read_json(file) for file in results.facts()]
     told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -87,39 +86,32 @@ class RunFolder:
             record = files.read_json(file)
         # records of earlier versions have no checksum
         if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
-            said = f"is not the record that the run wrote, by its field {CHECKSUM!r}"
-            raise self.damaged("run.json", said)
+            raise self.damaged("run.json", "is not the record that the run wrote, by its checksum")
         if record.get("status") not in DONE:
             return None
         require_record(file, record, self._remedy)
         return record
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
-        """The record of the run `run_id` if it is complete and its files are as they were written.
-
-        Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
-        """
+        """The record of the run if it is complete; refuses a file that is not as it was written."""
         record = self.require_run(run_id)
-        sums = (record or {}).get("files", {})
-        if record and "files" in record and "rounds.parquet" not in sums:
+        if record is None or "files" not in record:  # as in records of earlier versions
+            return record
+        if "rounds.parquet" not in record["files"]:
             raise self.damaged("run.json", "files has no checksum of rounds.parquet")
-        for name in sums:
-            self._content(name, record or {})
+        for name in record["files"]:
+            self._content(name, record)
         return record
 
     def require_run(self, run_id: str) -> dict[str, Any] | None:
         """The record, if any; raises `FedbenchError` if it is another run's than this."""
         record = self.record()
         if record is not None and record["id"] != run_id:
-            said = f"is the record of run {record['id']}, not of {run_id}"
-            raise self.damaged("run.json", said)
+            raise self.damaged("run.json", f"is the record of run {record['id']}, not of {run_id}")
         return record
 
     def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """One row per evaluated round; raises `FedbenchError` unless the last is the run's last.
-
-        record: what `record` returned, where that has been called before; so for `table`.
-        """
+        """One row per evaluated round; `record`: what `self.record()` said, if it was asked."""
         return in_pandas(self.rounds(record))
 
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
@@ -131,13 +123,12 @@ class RunFolder:
             raise self.damaged(file, f"column '{words[0]}' has no numbers")
         if "round" not in rounds.column_names:
             raise self.damaged(file, "no column 'round'")
-        numbers = Counter(rounds["round"].to_pylist())
-        if twice := [number for number, times in numbers.items() if times > 1]:
-            raise self.damaged(file, f"round {twice[0]} is there twice")
-        last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
+        numbers = rounds["round"].to_pylist()
+        if len(numbers) > len({*numbers}):
+            raise self.damaged(file, f"round {max(numbers, key=numbers.count)} is there twice")
+        last = int(numbers[-1]) if numbers else 0
         if last != record.get("rounds", last):
-            said = f"ends at round {last}, but run.json says {record['rounds']}"
-            raise self.damaged(file, said)
+            raise self.damaged(file, f"ends at round {last}, but run.json says {record['rounds']}")
         return rounds
 
     def has(self, name: str) -> bool:
@@ -179,8 +170,7 @@ class RunFolder:
             content = file.read_bytes()
         checksum = record.get("files", {}).get(name)
         if checksum and hashlib.sha256(content).hexdigest() != checksum:
-            said = "is not the file that the run wrote, by its sha256 in run.json"
-            raise self.damaged(name, said)
+            raise self.damaged(name, "is not the file that the run wrote, by its sha256")
         return content
 
     def finish(
@@ -222,9 +212,8 @@ class RunFolder:
 def locked(folder: RunFolder, say: Callable[[str], None] = print) -> Iterator[None]:
     """Hold the folder: another process that trains the same run waits until this one has ended.
 
-    The system frees the lock of a process that was killed, and what that one had not written to
-    its end is deleted. On a file system without locks nothing is held. The process that holds the
-    folder may enter again.
+    What a killed process had not written to its end is deleted. On a file system without locks
+    nothing is held. The process that holds the folder may enter again.
     """
     file = folder.path / ".lock"
     lock = FileLock(file, is_singleton=True, fallback_to_soft=False)

@@ -14,39 +14,31 @@ _VERSIONS = ("numerics", "newer", "plugins")  # in a record's settings, those of
 
 
 def setting_columns(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of the settings that a record's `resolved` has.
+    """The columns of the settings that a record's `resolved` has, but for its search.
 
     A choice is a column with its words, `partition` = 'dp(delta=0.5)', and one for each of its
     parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`, those of a
-    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`; the search
-    of a run has no column.
+    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
     """
     found: dict[str, Any] = {}
-    within: dict[str, Any] = {}
+    within: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in resolved.items():
         if name in _LISTS:
             choices = [checked(Choice, each) for each in value]
             found[name] = " + ".join(map(str, choices))
-            for each in choices:
-                prefix = f"{name}.{each.name}" if name == "watch" else each.name
-                within |= _within(prefix, each.params)
+            owner = "watch." if name == "watch" else ""
+            within += [(f"{owner}{each.name}", each.params) for each in choices]
         elif name in NAMED:
             found[name] = str(checked(Choice, value))
-            within |= _within(name, checked(Choice, value).params)
+            within.append((name, checked(Choice, value).params))
+        elif isinstance(value, dict):
+            within += [(name, value)] * (name != "tune")
         elif name != "tune":
-            if isinstance(value, dict):
-                within |= _within(name, value)
-            else:
-                found[name] = _value(value)
-    return found | within
-
-
-def _within(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{prefix}.{name}": _value(value) for name, value in values.items()}
-
-
-def _value(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
+            found[name] = value
+    found |= {
+        f"{owner}.{name}": value for owner, values in within for name, value in values.items()
+    }
+    return {k: json.dumps(x) if isinstance(x, list | dict) else x for k, x in found.items()}
 
 
 def recorded_run(settings: Mapping[str, Any]) -> RunSpec:

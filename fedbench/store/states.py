@@ -64,21 +64,18 @@ def state(folder: RunFolder) -> RunState:
         return RunState(Status.running, round_)
     if exists(failure_file(folder)):
         try:
-            lines = ["no reason was written", *read_text(failure_file(folder)).split("\n")]
+            lines = filter(str.strip, read_text(failure_file(folder)).split("\n"))
+            why = ["no reason was written", *lines][-1]
         except FedbenchError as error:
-            lines = [str(error)]
-        return RunState(Status.failed, why=[line for line in lines if line.strip()][-1])
+            why = str(error)
+        return RunState(Status.failed, why=why)
     stopped = sign or exists(folder.path / CHECKPOINT)
     return RunState(Status.stopped if stopped else Status.waiting, round_)
 
 
 @contextmanager
 def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
-    """Say in the folder that this process trains the run; the function is told each round.
-
-    The file is deleted at the end; a process that is killed leaves it behind. A disk that is full
-    meanwhile stops no run for the sake of a sign.
-    """
+    """Say in the folder, until the end, that this process trains the run, and at which round."""
     who = {"host": socket.gethostname(), "pid": os.getpid(), "began": began(os.getpid())}
     last = 0.0
 
@@ -89,7 +86,7 @@ def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
 
     def beat(round_: int) -> None:
         if time.time() - last >= _PAUSE:
-            with suppress(OSError, FedbenchError):
+            with suppress(OSError, FedbenchError):  # a disk that is full meanwhile stops no run
                 write(round_)
 
     write(0)
@@ -112,23 +109,17 @@ def failure_file(folder: RunFolder) -> Path:
 
 
 def note_failure(folder: RunFolder, error: Exception) -> Path:
-    """Write the traceback into a file of the folder; its last line says what went wrong, and where.
-
-    Where is the last line of a plug-in that the error went through, if any. On a full disk nothing
-    is written: the other runs of the process must go on.
-    """
+    """Write the traceback into a file; its last line says what is wrong, and where in a plug-in."""
     file, said = failure_file(folder), str(error)
-    with suppress(OSError, FedbenchError):
+    with suppress(OSError, FedbenchError):  # on a full disk the other runs go on
         if not isinstance(error, FedbenchError):
             own = [x.root / kind.folder for x in plugin_folders() for kind in KINDS.values()]
-            frames = traceback.extract_tb(error.__traceback__)
-            places = [(Path(frame.filename), frame.lineno) for frame in frames]
-            through = [
-                f"{nearby(place)}, line {line}; "
-                for place, line in places
-                if any(map(place.is_relative_to, own))
-            ]
-            said = f"{short(error)} ({''.join(through[-1:])}traceback: {file})"
+            where = ""
+            for frame in traceback.extract_tb(error.__traceback__):
+                place = Path(frame.filename)
+                if any(map(place.is_relative_to, own)):
+                    where = f"{nearby(place)}, line {frame.lineno}; "
+            said = f"{short(error)} ({where}traceback: {file})"
         lines = "".join(traceback.format_exception(error))
         write_text(file, f"{lines}\n{' '.join(said.split())}\n")
     return file

@@ -16,9 +16,7 @@ from fedbench.core.part import DECISIONS, Part, overriding
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 
-    Also refused are a part that is listed twice, one with a name that does not exist in its
-    `excludes`, `follows`, `precedes` or `decides`, and one with a misspelt hook or a parameter
-    without a type: none of these would ever have an effect. So is a hook with other arguments.
+    So is what would have no effect, such as a misspelt hook, and a hook with other arguments.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
@@ -104,7 +102,6 @@ def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
                 raise FedbenchError(
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
-    for part, name in zip(parts, names, strict=True):
         for i in overriding(parts, "move") if part.needs_sgd else []:
             raise FedbenchError(
                 f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "
@@ -122,35 +119,27 @@ def holds_for(parts: Sequence[Part]) -> str:
 def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
     """Raise `FedbenchError` with the reason if a part's formulas do not hold for this optimiser."""
     for part in parts:
-        name, reason = type(part).__name__, "has its own momentum"
+        name, momentum = type(part).__name__, "has its own momentum"
         if isinstance(optimiser, SGD):
             if part.own_momentum and optimiser.momentum:
-                raise FedbenchError(
-                    f"momentum = {optimiser.momentum}: {name} {reason}; set momentum to 0"
-                )
-            _refuse_contradiction(part, optimiser)
+                said = f"momentum = {optimiser.momentum}: {name} {momentum}; set momentum to 0"
+                raise FedbenchError(said)
+            for parameter, setting in part.repeats.items():
+                given, used = getattr(part, parameter), getattr(optimiser, setting)
+                if given not in (None, used):
+                    raise FedbenchError(
+                        f"{name}: {parameter} = {given} contradicts {setting} = {used} of the run; "
+                        f"leave {parameter} out, it follows {setting}"
+                    )
         elif part.own_momentum or part.needs_sgd:
-            reason += ", which goes with the steps of SGD"
+            reason = f"{momentum}, which goes with the steps of SGD"
             if not part.own_momentum:
                 reason = f"{part.needs_sgd}, and Adam's steps are no weighted sum of gradients"
             raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
 
 
-def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
-    for parameter, setting in part.repeats.items():
-        given, used = getattr(part, parameter), getattr(optimiser, setting)
-        if given is not None and given != used:
-            raise FedbenchError(
-                f"{type(part).__name__}: {parameter} = {given} contradicts {setting} = {used} of "
-                f"the run; leave {parameter} out, it follows {setting}"
-            )
-
-
 def _refuse_signatures(part: Part) -> None:
-    """Raise `FedbenchError` if a hook cannot be called with the arguments that it is given.
-
-    The engine gives them by their places, so that other names, defaults and `*args` are allowed.
-    """
+    """Refuse a hook that cannot be called with what it is given, by places: names may differ."""
     for hook, plain in vars(Part).items():
         if hook.startswith("_") or not inspect.isfunction(plain) or not overriding([part], hook):
             continue

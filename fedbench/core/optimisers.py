@@ -1,9 +1,6 @@
 """Optimisers on flat vectors: each turns a gradient into a step, to be multiplied by lr.
 
-They compute what PyTorch's SGD and Adam compute: weight decay is L2, and the first momentum buffer
-is the gradient itself, also with dampening. Their memory is empty at the start of each round
-(convention 5). Sums are written `torch.add(a, b, alpha=c)`, which rounds once, as PyTorch does
-inside its optimisers: SGD therefore equals PyTorch's bit for bit.
+They compute what PyTorch's compute, SGD bit for bit, as `torch.add(a, b, alpha=c)` rounds once.
 """
 
 from collections.abc import Callable, Sequence
@@ -79,11 +76,7 @@ class Adam(Checked):
         return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """m̂ / (√v̂ + ε).
-
-        Sums and quotients are written in place, into what this step has just made: a new vector for
-        each of them costs half as much time again on millions of weights.
-        """
+        """m̂ / (√v̂ + ε); in place, since new vectors take half as much time again."""
         if self.weight_decay:
             g = g + self.weight_decay * w
         m = (1 - self.beta1) * g
@@ -124,10 +117,7 @@ def descend(
     memory: Memory | None = None,
     done: int = 0,
 ) -> tuple[Tensor, Memory]:
-    """Train w at the server: one step on `loss` per learning rate in `rates`.
-
-    memory: the optimiser's memory after `done` earlier steps. Returns the new w and memory.
-    """
+    """Train w at the server, one step per rate, with the `memory` after `done` earlier steps."""
     memory = optimiser.start(w) if memory is None else memory
     for k, rate in enumerate(rates, start=done):
         w = w.detach().requires_grad_()

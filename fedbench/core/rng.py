@@ -22,10 +22,7 @@ class GeneratorStates(NamedTuple):
 
     @classmethod
     def now(cls, device: torch.device, users: bool = True) -> "GeneratorStates":
-        """The present states of torch's for the CPU and this device; `users`: of all generators.
-
-        NumPy's and Python's, from which no code of fedbench draws, take 0.1 ms.
-        """
+        """The states of torch's; with `users` NumPy's and Python's too, which take 0.1 ms."""
         cpu = torch.get_rng_state().numpy().tobytes()
         cuda = torch.cuda.get_rng_state(device).numpy().tobytes() if device.type == "cuda" else b""
         if not users:
@@ -55,10 +52,9 @@ def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.
 
 @contextlib.contextmanager
 def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[None]:
-    """A context in which torch's shared generators start from the seed `number_`.
+    """A context in which torch's shared generators, as of dropout, start from the seed `number_`.
 
-    Dropout draws from these generators; `users`: NumPy's and Python's start from it too. Afterwards
-    they go on as if the context had not been there.
+    `users`: NumPy's and Python's do too. Afterwards they go on as if it had not been there.
     """
     before = GeneratorStates.now(device, users)
     try:

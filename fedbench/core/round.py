@@ -1,7 +1,4 @@
-"""What hooks are given: the federation, one client's turn, a mini-batch, a round at the server.
-
-Weights, gradients and updates are flat vectors (d,).
-"""
+"""What hooks are given: the federation, one client's turn, a mini-batch, a round at the server."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,10 +31,7 @@ _ROUND = {
 
 
 class OneLine:
-    """Shows itself in a REPL in one line: plain values, and tensors by their shape.
-
-    A field that has no value yet raises `FedbenchError`; `_later` says by field when it has one.
-    """
+    """Shows itself in one line; `_later` says when a field that is read too early has a value."""
 
     _later: ClassVar[dict[str, str]] = {}
 

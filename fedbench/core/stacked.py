@@ -171,9 +171,8 @@ _STACKED: dict[type[nn.Module], Callable[[Any, Tensor], Tensor]] = {
 def _form(module: nn.Module) -> nn.Module:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
-    A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says
-    by an attribute `layerwise` that it keeps channels apart but for what its layers do. If it has
-    an attribute `clients`, that is set to m before each call.
+    A module of layers must call them as `Sequential` does, or say by an attribute `layerwise` that
+    it keeps channels apart but for its layers. An attribute `clients` is set to m before each call.
     """
     if isinstance(module, _PIXELWISE):
         return module

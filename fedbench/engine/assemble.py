@@ -114,19 +114,14 @@ def optimiser(spec: RunSpec) -> Optimiser:
 
 def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
     """Build all that each spec names; raises `FedbenchError` with its place on a bad value."""
-    checked: set[str] = set()
+    built: set[str] = set()
     for place, spec in specs:
         with at(place):
-            for kind in ("dataset", "model", "partition"):
-                choice = getattr(spec, kind)
-                if f"{kind} {choice}" not in checked:
+            for kind, choice in spec.choices():
+                if f"{kind} {choice}" not in built:
                     choice.build(kind)
-                    checked.add(f"{kind} {choice}")
+                    built.add(f"{kind} {choice}")
             fitting(spec, {})
-            for shift in spec.shift:
-                shift.build("shift")
-            for probe in spec.watch:
-                probe.build("probe")
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:
@@ -161,8 +156,7 @@ def _model(
 ) -> tuple[nn.Module, str]:
     """A copy of the model that is given, or a new one, drawn from the seed; and its name in errors.
 
-    example: a prepared sample. Published weights are read from `folder`, or if it is None from the
-    folder of `data_folder`.
+    example: a prepared sample; folder: holds published weights.
     """
     if "model" in objects:
         module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
@@ -203,18 +197,22 @@ def _federation(
 def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
     if seen.own is None or seen.x_test is None:
         return None
-    device, y = task.x.device, targets(seen.data.y_test, task.x.device, task.net.start().w.dtype)
-    scorer = Scorer(task, images(seen.x_test, device), y, seen.data.classes)
-    return OwnTest(scorer, [torch.as_tensor(rows, device=device) for rows in seen.own])
+    scorer = _scorer(task, seen.x_test, seen.data.y_test, seen.data.classes)
+    return OwnTest(scorer, [torch.as_tensor(rows, device=task.x.device) for rows in seen.own])
 
 
 def _scorers(task: LocalTask, data: Dataset, held_out: Indices, spec: RunSpec) -> dict[str, Scorer]:
-    device, dtype = task.x.device, task.net.start().w.dtype
-    sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
+    scorers = {"": _scorer(task, data.x_test, data.y_test, data.classes)}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
-        official = images(data.x_held_out, device), targets(data.y_held_out, device, dtype)
-        sets["val_"] = official
+        scorers["val_"] = _scorer(task, data.x_held_out, data.y_held_out, data.classes)
     elif len(held_out):
-        rows = torch.as_tensor(held_out, device=device)
-        sets["val_"] = (task.x[rows], task.y[rows])
-    return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
+        rows = torch.as_tensor(held_out, device=task.x.device)
+        scorers["val_"] = Scorer(task, task.x[rows], task.y[rows], data.classes)
+    return scorers
+
+
+def _scorer(
+    task: LocalTask, x: NDArray[np.generic], y: NDArray[np.generic], classes: int
+) -> Scorer:
+    device, dtype = task.x.device, task.net.start().w.dtype
+    return Scorer(task, images(x, device), targets(y, device, dtype), classes)

@@ -1,8 +1,4 @@
-"""Objects that a run is given in place of some settings, and what identifies it then.
-
-The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec/run.py`. Objects that
-differ are told apart by their descriptions: classes and checksums.
-"""
+"""Objects that a run is given in place of some settings, and what identifies it then."""
 
 import hashlib
 import re
@@ -43,15 +39,12 @@ class Objects(TypedDict, total=False):
 
 
 class _Form(NamedTuple):
-    """Of an object: the field of the settings that it replaces, what it must be, and its class.
-
-    kind: under which plug-ins of its name are registered, if they are.
-    """
+    """Of an object: the field of the settings that it replaces, what it must be, and its class."""
 
     field: str
     words: str
     of: Any
-    kind: str = ""
+    kind: str = ""  # under which plug-ins of its name are registered, if they are
 
 
 _FORMS = {
@@ -103,17 +96,13 @@ class Identity:
         for name, description in self.objects.items():
             if culprit := _unknown(description):
                 raise FedbenchError(
-                    f"{place}: a run cannot be stored with the {name} that was given, since "
-                    f"the content of {culprit} is not known; make it a frozen dataclass of plain "
-                    "values, arrays or tensors"
+                    f"{place}: a run cannot be stored with the {name} that was given, since the "
+                    f"content of {culprit} is not known; make it a dataclass of plain values"
                 )
 
 
 def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
-    """The settings in which objects stand by name; those without a name leave the default.
-
-    Raises `FedbenchError` if an object has no name that `run` takes, or is of another kind.
-    """
+    """The settings in which objects stand by name; those without a name leave the default."""
     for name, value in objects.items():
         if name not in _FORMS:
             raise unknown("object", name, _FORMS)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -37,7 +37,7 @@ os.register_at_fork(after_in_child=_pool.cache_clear)
 class Threads:
     """`count` threads, each of which takes the next item as soon as it is done with one."""
 
-    def __init__(self, count: int = 1) -> None:
+    def __init__(self, count: int) -> None:
         self.count = count
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
@@ -61,10 +61,7 @@ def one_thread_per_operation() -> Iterator[None]:
 
 @dataclass
 class UsersCode:
-    """Whether code that did not come with fedbench acts in a run, and in clients' turns draws.
-
-    The latter is found in the round in which it draws first.
-    """
+    """Whether users' own code acts in a run; and, from when it does, draws in clients' turns."""
 
     acts: bool = False
     draws: bool = False
@@ -80,36 +77,25 @@ class RoundStart:
 
 @dataclass(frozen=True)
 class PreparedClient:
-    """One client, ready to train.
-
-    turns: one per part; rows[k]: indices of the samples of batch k, one batch per local step;
-    views[k]: how each of its images is cropped and flipped, None without augmentation; noise: the
-    seed of its dropout.
-    """
+    """One client, ready to train, with a turn per part."""
 
     client: int
     turns: list[Turn]
-    rows: list[Tensor]
-    views: list[Tensor] | None
-    noise: int
+    rows: list[Tensor]  # the samples of each local step's batch
+    views: list[Tensor] | None  # how each of them is cropped and flipped; None: not at all
+    noise: int  # the seed of its dropout
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ClientResult:
-    """What one client's local training returns.
-
-    w, buffers: the trained model y_i; changed: the update (d,) that is uploaded, None if it is
-    x_t − y_i, as no part has an `end`; upload: what each part uploads beside it; state: what each
-    part stores at the client; loss: the mean over its steps of a mini-batch's loss before the step,
-    without the parts' terms.
-    """
+    """What one client's local training returns; its model y_i is (w, buffers)."""
 
     w: Tensor
-    changed: Tensor | None
-    upload: list[State]
-    state: list[State]
+    changed: Tensor | None  # the update (d,) that is uploaded; None: x_t − y_i, without any `end`
+    upload: list[State]  # by part, beside the update
+    state: list[State]  # by part, stored at the client
     buffers: Buffers
-    loss: Tensor
+    loss: Tensor  # the mean over its steps of a batch's loss before the step, without parts' terms
 
     def delta(self, x: Tensor) -> Tensor:
         """The update (d,) that is uploaded, where x (d,) is the global model of the round."""
@@ -118,26 +104,20 @@ class ClientResult:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalTask:
-    """What local training needs and what stays the same in all rounds.
-
-    x, y: all training samples, as stored; `prepare` turns stored samples into the network's input;
-    `decays` (d,) is 0 where weight decay does not act and 1 elsewhere, None if it acts everywhere;
-    `crop` is the padding of augmented images, in pixels; `threads` share training and evaluation;
-    `users` tells of code that did not come with fedbench.
-    """
+    """What local training needs and what stays the same in all rounds."""
 
     net: Net
     parts: tuple[Part, ...]
     loss: Loss
     optimiser: Optimiser
     clip: float | None
-    x: Tensor
+    x: Tensor  # all training samples, as stored
     y: Tensor
-    prepare: Callable[[Tensor], Tensor]
-    decays: Tensor | None = None
-    crop: int = 0
-    threads: Threads = field(default_factory=Threads)
-    users: UsersCode = field(default_factory=UsersCode)
+    prepare: Callable[[Tensor], Tensor]  # turns stored samples into the network's input
+    decays: Tensor | None  # (d,), 0 where weight decay does not act; None: it acts everywhere
+    crop: int  # the padding of augmented images, in pixels
+    threads: Threads  # share training and evaluation
+    users: UsersCode
 
     @property
     def draws(self) -> bool:

@@ -43,8 +43,7 @@ class Machine(Checked):
             return own_gpu() if torch.cuda.is_available() else torch.device("cpu")
         if not re.fullmatch(r"(cpu|cuda)(:\d+)?", self.device):
             raise FedbenchError(
-                f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or one "
-                "GPU of several, such as cuda:1"
+                f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or cuda:<n>"
             )
         try:
             torch.empty(0, device=self.device)
@@ -63,8 +62,7 @@ class Machine(Checked):
 def own_gpu() -> torch.device:
     """The GPU that the fewest processes of this user have taken; it is this process's from now on.
 
-    Each process holds a file's lock: the first place of a GPU, if any is free, else the second of
-    one, and so on. Where there are no locks, all processes get the first GPU.
+    Each process holds the lock of a GPU's first free place; without locks all get the first GPU.
     """
     count = torch.cuda.device_count()
     if count < 2:
@@ -91,8 +89,7 @@ def _name(place: int, count: int) -> str:
 def same_bits_on(device: torch.device) -> torch.device:
     """The device, made to compute float32 as float32, and the same run the same bits each time.
 
-    Left alone, convolutions on a GPU round float32 to ten bits (TF32), and some sums add up in
-    whichever order their threads end. On a CPU nothing changes.
+    Left alone a GPU rounds float32 to ten bits (TF32), and adds in whichever order threads end.
     """
     if device.type != "cuda":
         return device
@@ -114,19 +111,18 @@ def float32_by_default() -> Iterator[None]:
         after = torch.get_default_dtype()
         if after != torch.float32:
             raise FedbenchError(
-                f"a part, a model or other code that the run uses set PyTorch's default dtype to "
-                f"{str(after).removeprefix('torch.')}, for all code of the process; leave "
-                "torch.set_default_dtype out, and set precision: float64 for double precision"
+                f"code of the run, such as a part or model, set PyTorch's default dtype to "
+                f"{str(after).removeprefix('torch.')}; set precision: float64 for double precision"
             )
     finally:
         torch.set_default_dtype(before)
 
 
 def one_thread_a_process() -> None:
-    """Make torch use one thread, and stop the allocator from returning memory to the kernel.
+    """Make torch use one thread, which is faster on small models where each core has a process.
 
-    One single-threaded process per core is faster than threads on small models; without the
-    allocator settings glibc returns every batch's memory, which costs up to half the speed.
+    Without the settings of the allocator glibc returns every batch's memory to the kernel, which
+    costs up to half the speed.
     """
     torch.set_num_threads(1)
     try:
@@ -140,10 +136,7 @@ def one_thread_a_process() -> None:
 
 
 class Clock:
-    """Adds up seconds by phase: `with clock.phase("train")`, then `settle` once per round.
-
-    On a GPU it times by events, so that nothing waits for the GPU meanwhile.
-    """
+    """Adds up seconds by phase; on a GPU by events, so that nothing waits for it meanwhile."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"

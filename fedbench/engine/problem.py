@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fedbench.base import seeds
-from fedbench.base.checks import names_of
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes
@@ -40,10 +39,7 @@ def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Computes the mean loss of models on samples x, y, and with classes accuracy and macro-F1.
-
-    Accuracy and macro-F1 are fractions. Outputs that are not finite hit no class.
-    """
+    """Computes the mean loss of models on samples x, y, and with classes accuracy and macro-F1."""
 
     task: LocalTask
     x: Tensor
@@ -75,8 +71,7 @@ def predictions(logits: Tensor) -> Tensor:
 def classification(predicted: Tensor, y: Tensor, classes: int) -> dict[str, Tensor]:
     """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true), as scalars.
 
-    A class that is neither predicted nor present is left out, as in scikit-learn. `predicted` may
-    hold `classes` for a sample of which no class was predicted.
+    As in scikit-learn, a class that is neither predicted nor present is left out.
     """
     hits = torch.bincount(y[predicted == y], minlength=classes).double()
     named = torch.bincount(predicted, minlength=classes)[:classes]
@@ -94,26 +89,20 @@ class OwnTest(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Everything that a run needs and that stays the same in all rounds.
-
-    rows[i]: the rows of client i's training samples; own_test: None where clients have no test data
-    of their own; label_counts: (K, C), beside those of `fed`, for who does not compute on the
-    device; scorers: by the prefix of the columns that they write, '' for the test set and 'val_'
-    for held-out data.
-    """
+    """Everything that a run needs and that stays the same in all rounds."""
 
     spec: RunSpec
     identity: Identity  # if a search chose settings: of those before it
     data: Dataset
     fed: Federation
     task: LocalTask
-    rows: list[Tensor]
-    own_test: OwnTest | None
-    label_counts: NDArray[np.int64]
+    rows: list[Tensor]  # of each client's training samples
+    own_test: OwnTest | None  # None where clients have no test data of their own
+    label_counts: NDArray[np.int64]  # (K, C), as `fed` has them on the device
     unused: Unused
     sampler: Sampler
     work: Work
-    scorers: dict[str, Scorer]
+    scorers: dict[str, Scorer]  # by prefix of their columns: '' test set, 'val_' held-out data
 
     @property
     def largest_batch(self) -> int:
@@ -125,11 +114,6 @@ class Problem:
     def device(self) -> torch.device:
         """The device that holds the data."""
         return self.task.x.device
-
-    @property
-    def asks_losses(self) -> bool:
-        """Whether the sampler looks at clients' training losses, which they upload then."""
-        return "losses" in names_of(self.sampler)
 
     def for_users(self, purpose: str, t: int) -> AbstractContextManager[None]:
         """A context for users' code outside clients' turns, in which its draws have a seed."""
@@ -162,10 +146,7 @@ class Problem:
         return self.scorers["val_"]
 
     def work_per_sample(self) -> float:
-        """1 for FedAvg; more with the forward and backward passes that the method's parts declare.
-
-        FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
-        """
+        """1 for FedAvg, 2 for FedSAM, which passes samples twice, and for a teacher 1/3 more."""
         spec, fed, epochs = self.spec, self.fed, self.work.mean(self.spec.most)
         if spec.steps:  # on average over the clients
             epochs /= float((fed.n / self.largest_batch).clamp(min=1).mean())

@@ -100,11 +100,7 @@ class Result:
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
-    """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
-
-    `ended` is the present moment, to the second, in UTC; `machine` has the kind of CPU and the
-    instructions that PyTorch uses on it, which decide the last bits.
-    """
+    """The content of `run.json`: settings, outcome, versions, device, times, origin of data."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     data, on_gpu = problem.data, problem.device.type == "cuda"
@@ -121,6 +117,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "floats": dict(progress.traffic),
         "device": torch.cuda.get_device_name(problem.device) if on_gpu else "cpu",
         **workers.described,
+        # the kind of CPU and the instructions that PyTorch uses on it, which decide the last bits
         "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "processor": processor(),
         "code": dict(_code()),
@@ -159,11 +156,8 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def _code() -> Mapping[str, Any]:
-    """In a checkout: its git commit, and whether files of the package differ from it; else nothing.
-
-    An installed package may lie in somebody else's repository, which does not track its files.
-    """
-    commit = _git("rev-parse", "HEAD")
+    """In a checkout its git commit, and whether files of the package differ; else nothing."""
+    commit = _git("rev-parse", "HEAD")  # perhaps of somebody's repository, with the package inside
     if commit is None or _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return {}
     return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--", "."))}

@@ -1,9 +1,4 @@
-"""Trains several clients side by side, so that each operation of the network serves them all.
-
-Of a small network whose steps no part sees, they train in step. Of others, each client's local
-round runs as a coroutine, untouched, until it needs the network; there it waits. When all of them
-wait, those that wait for the same kind of answer are answered together.
-"""
+"""Trains several clients side by side, so that each operation of the network serves them all."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,16 +10,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat import Buffers, Model, Net
+from fedbench.core.part import through
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
-from fedbench.engine.local_round import (
-    Objective,
-    Outputs,
-    StepsInPlace,
-    begun,
-    finished,
-    local_round,
-)
+from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
 
 Kind = Literal["eval", "train", "gradient"]
 _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
@@ -33,7 +22,11 @@ _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for
 def train_together(
     task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
-    """Train these clients side by side in the calling thread; `stacked` is the task's network."""
+    """Train these clients side by side in the calling thread; `stacked` is the task's network.
+
+    Each client's local round runs as a coroutine until it needs the network. When all wait there,
+    those that wait for the same kind of answer are answered together.
+    """
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
 
@@ -70,10 +63,7 @@ class _SharedNet(Net):
     def together(
         self, job: Callable[[PreparedClient], ClientResult], clients: Sequence[PreparedClient]
     ) -> list[ClientResult]:
-        """What `job` returns for each of the clients; all of these calls run side by side.
-
-        Each says (the kind of answer that it waits for, about what), and at last what it returns.
-        """
+        """What `job` returns for each client; until then it says (kind of answer, about what)."""
         running = [greenlet(job) for _ in clients]
         try:
             said = [one.switch(client) for one, client in zip(running, clients, strict=True)]
@@ -123,9 +113,10 @@ def _gradients(asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[Tensor]:
 def train_in_step(
     task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
-    """Train these clients, those with most steps first; `stacked` is the task's network."""
+    """Train these clients, of whose steps no part sees any, in step; those with most come first."""
     with torch.no_grad():
-        w = torch.stack([begun(task, start, client.turns) for client in clients])
+        x = start.global_model.w
+        w = torch.stack([through(task.parts, "begin", x, c.turns) for c in clients])
         steps = _StepsOfSeveral(task, start.lr, stacked, w, {})
         total = w.new_zeros(len(clients))
         for k, batch in enumerate(_batches(task, clients, w.dtype)):
@@ -162,10 +153,7 @@ class _StepsOfSeveral(StepsInPlace):
 def _batches(
     task: LocalTask, clients: Sequence[PreparedClient], dtype: torch.dtype
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Per step: inputs (m, B, …), labels (m·B,) and each sample's share in its client's mean.
-
-    Short batches are filled up with sample 0, which has no share.
-    """
+    """Per step inputs (m, B, …), labels (m·B,), shares in a client's mean (m, B): 0 of padding."""
     sizes = [[len(rows) for rows in client.rows] for client in clients]
     rows = _padded([client.rows for client in clients])
     seen = [client.views for client in clients if client.views]

@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -48,7 +48,7 @@ class Net:
         buffers = {k: v.detach().clone() for k, v in module.named_buffers() if k in kept}
         self._start = Model(_flat(trained.values()), buffers)
         self._module = module
-        self._called = _CalledModules(module)
+        self._called = CalledModules(module)
 
     def module(self) -> nn.Module:
         """A copy of the module with its first weights."""
@@ -76,7 +76,7 @@ class Net:
         for called in (self._called.teacher, self._called.student):
             start = self.start()
             net: Any = called.module.net
-            values = self._named(start.w) | start.buffers
+            values = self.named(start.w) | start.buffers
             with self._autocast(start.w):
                 if self.has_head:
                     yield Called(net.body, net)(values, x)
@@ -85,7 +85,7 @@ class Net:
     def replaced(self, x: Tensor) -> str:
         """The name of a buffer in whose place a call on x puts another, which is lost; else ''."""
         start = self.start()
-        values = self._named(start.w) | start.buffers
+        values = self.named(start.w) | start.buffers
         for called in (self._called.teacher, self._called.student):
             before = called.place(values)
             try:
@@ -117,7 +117,7 @@ class Net:
 
         So it does the buffers, in this thread, until others are placed.
         """
-        leaves = [piece.detach().requires_grad_() for piece in self._named(w).values()]
+        leaves = [piece.detach().requires_grad_() for piece in self.named(w).values()]
         self._called.student.place(dict(zip(self.names, leaves, strict=True)) | buffers)
         return leaves
 
@@ -129,7 +129,7 @@ class Net:
 
     def head(self, w: Tensor, features: Tensor) -> Tensor:
         """Logits of given features under the classifier in `w`."""
-        own = {name: v for name, v in self._named(w).items() if name.startswith("head.")}
+        own = {name: v for name, v in self.named(w).items() if name.startswith("head.")}
         with self._autocast(features):
             result: Tensor = self._called.head(own, features)
         return result.to(features.dtype)
@@ -152,15 +152,16 @@ class Net:
         shapes = zip(self.names, self.shapes, strict=True)
         return next((s[1] for name, s in shapes if name.startswith("head.") and len(s) == 2), 0)
 
-    def _named(self, w: Tensor) -> dict[str, Tensor]:
-        pieces = torch.split(w, self.sizes)
-        return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
+    def named(self, w: Tensor) -> dict[str, Tensor]:
+        """Each layer's weights by its name, as views of w, (d,) or of several clients (m, d)."""
+        pieces, of = torch.split(w, self.sizes, -1), w.shape[:-1]
+        return {n: v.view(of + s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
 
     def _call(
         self, module: "Called", w: Tensor, buffers: Buffers, x: Tensor
     ) -> tuple[Tensor, Tensor]:
         with self._autocast(w):
-            logits, features = module(self._named(w) | buffers, x)
+            logits, features = module(self.named(w) | buffers, x)
         return logits.to(w.dtype), features.to(w.dtype)
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
@@ -176,13 +177,13 @@ def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
     return w
 
 
-class _CalledModules(threading.local):
+class CalledModules(threading.local):
     """Copies of the module. Calling one puts weights into it, so each thread has its own copies."""
 
-    def __init__(self, module: nn.Module) -> None:
-        student, teacher = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
-        self.student = Called(LogitsAndFeatures(student).train(), student)
-        self.teacher = Called(LogitsAndFeatures(teacher).eval(), teacher)
+    def __init__(self, module: nn.Module, form: Callable[[Any], Any] = lambda same: same) -> None:
+        student, teacher = (form(LogitsAndFeatures(copy.deepcopy(module))) for _ in range(2))
+        self.student = Called(student.train(), student.net)
+        self.teacher = Called(teacher.eval(), teacher.net)
         whole = copy.deepcopy(module)
         self.head = Called(getattr(whole, "head", whole), whole)
 

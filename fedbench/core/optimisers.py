@@ -5,7 +5,6 @@ They compute what PyTorch's compute, SGD bit for bit, as `torch.add(a, b, alpha=
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -47,19 +46,13 @@ class SGD(Checked):
 
     def effective_steps(self, H: int) -> float:
         """‖a‖₁, if H steps move the weights by lr Σ_j a_j g_j, which contain the weight decay."""
-        return _effective_steps(self.momentum, self.dampening, self.nesterov, H)
-
-
-@cache
-def _effective_steps(momentum: float, dampening: float, nesterov: bool, H: int) -> float:
-    """How far H steps go along a constant gradient of 1: as all a_j ≥ 0, that is their sum."""
-    if not momentum:
-        return float(H)
-    total = v = 0.0
-    for k in range(H):
-        v = momentum * v + (1 - dampening) if k else 1.0
-        total += 1 + momentum * v if nesterov else v
-    return total
+        if not self.momentum:
+            return float(H)
+        total = v = 0.0  # how far they go along a gradient of 1: all a_j ≥ 0
+        for k in range(H):
+            v = self.momentum * v + (1 - self.dampening) if k else 1.0
+            total += 1 + self.momentum * v if self.nesterov else v
+        return total
 
 
 @dataclass(frozen=True)

@@ -203,27 +203,6 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
-def through(
-    parts: Sequence[Part], hook: str, value: Tensor, own: Sequence[Any], *beside: Any
-) -> Tensor:
-    """The value after this hook of each part; `own`: each part's turn or round, given last."""
-    for i in overriding(parts, hook):
-        changed = getattr(parts[i], hook)(value, *beside, own[i])
-        value = same_shape(parts[i], hook, changed, value)
-    return value
-
-
-def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
-    """What a hook returned; refuses another shape: one number would be added to every weight."""
-    if isinstance(value, Tensor) and value.shape == given.shape:
-        return value
-    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-    raise FedbenchError(
-        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
-        f"{tuple(given.shape)}, as it was given"
-    )
-
-
 def require_tensors(part: Part, *states: State) -> None:
     """Raise `FedbenchError` if a part's states hold anything but tensors, as checkpoints need."""
     for name, value in (item for state in states for item in state.items()):

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fedbench.base.seeds import number
 
@@ -32,17 +31,14 @@ class GeneratorStates(NamedTuple):
 
     def restore(self, device: torch.device) -> None:
         """Let the generators go on from these states."""
-        torch.set_rng_state(_state(self.cpu))
+        torch.set_rng_state(torch.frombuffer(bytearray(self.cpu), dtype=torch.uint8))
         if self.cuda:
-            torch.cuda.set_rng_state(_state(self.cuda), device)
+            state = torch.frombuffer(bytearray(self.cuda), dtype=torch.uint8)
+            torch.cuda.set_rng_state(state, device)
         if self.numpy:
             name, words, *rest = self.numpy
             np.random.set_state((name, np.frombuffer(words, np.uint32), *rest))  # noqa: NPY002
             random.setstate(self.python)
-
-
-def _state(content: bytes) -> Tensor:
-    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:

@@ -18,7 +18,7 @@ from fedbench.core.flat import Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
-from fedbench.core.round import Federation
+from fedbench.core.round import Federation, Loss
 from fedbench.core.spill import Spill
 from fedbench.data import splits
 from fedbench.data.dataset import Dataset
@@ -28,9 +28,16 @@ from fedbench.data.source import data_folder, load_data
 from fedbench.engine import fit
 from fedbench.engine.identity import Objects, identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, targets
-from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
+from fedbench.engine.problem import (
+    LocalTask,
+    OwnTest,
+    Problem,
+    Scorer,
+    UsersCode,
+    cross_entropy,
+    half_squared_error,
+)
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
@@ -70,7 +77,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
+        threads=machine.threads(), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
     counts = _label_counts(seen.data, rows)
     return Problem(

@@ -12,9 +12,9 @@ from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
+from fedbench.core.round import Loss
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.splits import Rows
-from fedbench.engine.local import Loss
 from fedbench.models.architecture import Architecture
 from fedbench.spec import RunSpec
 
@@ -96,8 +96,7 @@ def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
         net.eval(model, x)
         if drew():
             raise FedbenchError(
-                f"{place} draws random numbers in evaluation, on which scores would depend; draw "
-                "them in training alone, as F.dropout(x, training=self.training)"
+                f"{place} draws random numbers in evaluation; set F.dropout(training=self.training)"
             )
         for buffer, value in net.start().buffers.items():
             if not _same(value, model.buffers[buffer]):
@@ -112,9 +111,8 @@ def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
     for mode in ("evaluation", "training"):
         if not _same(_outputs(net, x, mode), _outputs(net, x, mode)):
             raise FedbenchError(
-                f"{place} gives other outputs in {mode} when it is called again with the same: it "
-                "keeps something, or draws numbers that have no seed; keep nothing but buffers, "
-                "and draw with torch's own functions"
+                f"{place} gives other outputs in {mode} when it is called again: it keeps values, "
+                "or draws some that have no seed; keep nothing but buffers, and draw with torch"
             )
 
 

@@ -7,17 +7,21 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from fedbench.base.checks import Checked, Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.base.processes import cores, take
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,35 @@ def one_thread_a_process() -> None:
     libc.mallopt(mmap_threshold, 2**30)
     libc.mallopt(trim_threshold, 2**31 - 1)
     libc.mallopt(top_pad, 2**28)
+
+
+@cache
+def _pool(count: int) -> ThreadPoolExecutor:
+    # One for all runs of a process. MKL takes a lock when a thread ends, and a worker process that
+    # is forked just then waits for it for ever.
+    return ThreadPoolExecutor(count)
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def in_threads(count: int, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """The function of each item, in order; a thread takes the next item as soon as it is done."""
+    with one_thread_per_operation():
+        if count == 1:
+            return [function(item) for item in items]
+        return list(_pool(count).map(function, items))
+
+
+@contextlib.contextmanager
+def one_thread_per_operation() -> Iterator[None]:
+    """With more threads inside an operation, the order of a sum and so its bits could differ."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class Clock:

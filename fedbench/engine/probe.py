@@ -14,8 +14,7 @@ from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Model
 from fedbench.core.rng import seeded
 from fedbench.core.round import OneLine, Round, State, unpack
-from fedbench.engine.local import ClientResult, PreparedClient
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 # By the column's name: its label, its unit ('' for none; 'fraction' may be shown in percent), and

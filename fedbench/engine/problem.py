@@ -1,8 +1,9 @@
-"""What stays the same in all rounds of a run: data, clients, network, parts, scorers, cost."""
+"""What stays the same in all rounds of a run, and what local training starts from and returns."""
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,18 +13,21 @@ from torch.nn import functional as F
 
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Model
-from fedbench.core.part import Sizes
+from fedbench.core.flat import Buffers, Model, Net
+from fedbench.core.optimisers import Optimiser
+from fedbench.core.part import Part, Sizes, overriding
 from fedbench.core.rng import seeded
-from fedbench.core.round import Federation
+from fedbench.core.round import Federation, Loss, State, Turn
 from fedbench.data.dataset import Dataset
 from fedbench.data.splits import Unused
+from fedbench.engine import inputs
 from fedbench.engine.identity import Identity
-from fedbench.engine.local import LocalTask
+from fedbench.engine.machine import in_threads
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
 from fedbench.work.local_work import Work
 
+_OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 
 
@@ -35,6 +39,121 @@ def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
 def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
     """½ (z − y)² (B,), the loss for labels without classes; its gradient is z − y."""
     return 0.5 * (z.squeeze(-1) - y) ** 2
+
+
+def through(
+    parts: Sequence[Part], hook: str, value: Tensor, own: Sequence[Any], *beside: Any
+) -> Tensor:
+    """The value after this hook of each part; `own`: each part's turn or round, given last."""
+    for i in overriding(parts, hook):
+        changed = getattr(parts[i], hook)(value, *beside, own[i])
+        value = same_shape(parts[i], hook, changed, value)
+    return value
+
+
+def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
+    """What a hook returned; refuses another shape: one number would be added to every weight."""
+    if isinstance(value, Tensor) and value.shape == given.shape:
+        return value
+    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    raise FedbenchError(
+        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
+        f"{tuple(given.shape)}, as it was given"
+    )
+
+
+@dataclass
+class UsersCode:
+    """Whether users' own code acts in a run; and, from when it does, draws in clients' turns."""
+
+    acts: bool = False
+    draws: bool = False
+
+
+@dataclass(frozen=True)
+class RoundStart:
+    """What all clients of a round start from: the global model x_t and the learning rate η_t."""
+
+    global_model: Model
+    lr: float
+
+
+@dataclass(frozen=True)
+class PreparedClient:
+    """One client, ready to train, with a turn per part."""
+
+    client: int
+    turns: list[Turn]
+    rows: list[Tensor]  # the samples of each local step's batch
+    views: list[Tensor] | None  # how each of them is cropped and flipped; None: not at all
+    noise: int  # the seed of its dropout
+
+
+@dataclass(frozen=True)
+class ClientResult:
+    """What one client's local training returns; its model y_i is (w, buffers)."""
+
+    w: Tensor
+    changed: Tensor | None  # the update (d,) that is uploaded; None: x_t − y_i, without any `end`
+    upload: list[State]  # by part, beside the update
+    state: list[State]  # by part, stored at the client
+    buffers: Buffers
+    loss: Tensor  # the mean over its steps of a batch's loss before the step, without parts' terms
+
+    def delta(self, x: Tensor) -> Tensor:
+        """The update (d,) that is uploaded, where x (d,) is the global model of the round."""
+        return x - self.w if self.changed is None else self.changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalTask:
+    """What local training needs and what stays the same in all rounds."""
+
+    net: Net
+    parts: tuple[Part, ...]
+    loss: Loss
+    optimiser: Optimiser
+    clip: float | None
+    x: Tensor  # all training samples, as stored
+    y: Tensor
+    prepare: Callable[[Tensor], Tensor]  # turns stored samples into the network's input
+    decays: Tensor | None  # (d,), 0 where weight decay does not act; None: it acts everywhere
+    crop: int  # the padding of augmented images, in pixels
+    threads: int  # that share training and evaluation
+    users: UsersCode
+
+    @property
+    def draws(self) -> bool:
+        """Whether a client's turn draws from generators that all threads share."""
+        return self.net.has_dropout or self.users.draws
+
+    def dropout(self, c: PreparedClient) -> AbstractContextManager[None]:
+        """A context in which dropout, and users' code that draws, draw from the client's seed."""
+        return seeded(c.noise, self.x.device, self.users.acts) if self.draws else nullcontext()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the optimiser acts on steps, and it acts on all weights alike."""
+        seen = any(overriding(self.parts, hook) for hook in _OF_STEPS)
+        return not seen and self.clip is None and self.decays is None
+
+    def inputs(self, rows: Tensor, view: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The network's inputs and the labels of these samples, cropped and flipped by `view`."""
+        x = self.x.index_select(0, rows)  # a tenth of the time of x[rows], which reads each image
+        if view is not None:
+            x = inputs.augmented(x, view, self.crop)
+        return self.prepare(x), self.y.index_select(0, rows)
+
+    def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:
+        """(logits, features) of stored samples x (N, …) in evaluation mode, `piece` at a time."""
+
+        def evaluate(part: Tensor) -> tuple[Tensor, Tensor]:
+            with torch.no_grad():  # of this thread
+                return self.net.eval(model, self.prepare(part))
+
+        pieces = in_threads(self.threads, evaluate, torch.split(x, piece))
+        logits, features = zip(*pieces, strict=True)
+        return torch.cat(logits), torch.cat(features)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
 from fedbench.core.round import Federation, Turn
-from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
+from fedbench.engine.problem import ClientResult, PreparedClient, RoundStart
 
 Group = Sequence[PreparedClient]
 Train = Callable[[RoundStart, Group], list[ClientResult]]

@@ -17,9 +17,8 @@ from fedbench.base.files import atomic, exists
 from fedbench.core.flat import Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
-from fedbench.engine.local import ClientResult, PreparedClient
 from fedbench.engine.probe import Cells
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.store import CHECKPOINT, RunFolder
 
 Row = dict[str, float]
@@ -148,7 +147,7 @@ class Checkpoints:
         if checksum and checksum != data.checksum:
             raise FedbenchError(
                 f"{file}: trained on data set '{data.name}' with checksum {checksum[:12]}, now "
-                f"{data.checksum[:12]}; restore the data, or delete the folder {file.parent}"
+                f"{data.checksum[:12]}; restore the former data, or delete the folder {file.parent}"
             )
         now, before = self._problem.spec.settings(), state.get("settings") or {}
         for key in before | now:

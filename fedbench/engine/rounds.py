@@ -14,11 +14,10 @@ from fedbench.base import seeds
 from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Buffers, Model
-from fedbench.core.part import Part, overriding, through
+from fedbench.core.part import Part, overriding
 from fedbench.core.rng import torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask, weighted_mean
-from fedbench.engine.local import ClientResult, LocalTask, PreparedClient
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem, through
 from fedbench.spec import Augment
 
 _CHUNK = 500  # samples per pass of the full gradient

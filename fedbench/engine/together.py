@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -10,10 +11,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.part import through
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
 from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, through
 
 Kind = Literal["eval", "train", "gradient"]
 _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
@@ -29,10 +29,7 @@ def train_together(
     """
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
-
-    def job(client: PreparedClient) -> ClientResult:
-        return local_round(own, start, client, shared.differentiate)
-
+    job = partial(local_round, own, start, differentiate=shared.differentiate)
     with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
         return shared.together(job, clients)
 
@@ -46,19 +43,17 @@ class _SharedNet(Net):
         self._hub = getcurrent()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
-        answer: tuple[Tensor, Tensor] = self._ask("train", w, buffers, x)
-        return answer
+        return self._ask("train", Model(w, buffers), x)
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
-        answer: tuple[Tensor, Tensor] = self._ask("eval", model, x)
-        return answer
+        return self._ask("eval", model, x)
 
     def differentiate(self, objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
         """The objective's gradient at w, in one backward pass for all that wait for theirs."""
         w = w.detach().requires_grad_()
         with torch.enable_grad():
             value, outputs = objective(w)
-        return self._ask("gradient", value, w), outputs
+        return self._ask("gradient", value, w, outputs)
 
     def together(
         self, job: Callable[[PreparedClient], ClientResult], clients: Sequence[PreparedClient]
@@ -79,20 +74,20 @@ class _SharedNet(Net):
                     one.throw()
         return said
 
-    def _ask(self, kind: Kind, *about: Any) -> Any:
+    def _ask(self, kind: Kind, *about: Any) -> tuple[Any, Any]:
         mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile
-        answer = self._hub.switch((kind, about))
+        answer: tuple[Any, Any] = self._hub.switch((kind, about))
         torch.set_grad_enabled(mode)
         return answer
 
     def _train(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
         """Batch norm would count the zeros that fill up short batches, so these go one by one."""
-        unequal = len({len(x) for _, _, x in asked}) > 1
+        models, xs = zip(*asked, strict=True)
+        unequal = len(set(map(len, xs))) > 1
         with torch.enable_grad():
             if len(asked) == 1 or (unequal and self.has_batch_norm):
-                return [self._alone.train(*question) for question in asked]
-            ws, buffers, xs = zip(*asked, strict=True)
-            return self._stacked.train(ws, buffers, xs)
+                return [self._alone.train(m.w, m.buffers, x) for m, x in asked]
+            return self._stacked.train(models, xs)
 
     def _eval(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
         models, xs = zip(*asked, strict=True)
@@ -104,10 +99,11 @@ class _SharedNet(Net):
         return list(zip(torch.split(z, sizes), torch.split(features, sizes), strict=True))
 
 
-def _gradients(asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[Tensor]:
+def _gradients(asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Outputs]]:
     """Copies, since a view would keep the gradients of all clients in memory."""
-    values, ws = zip(*asked, strict=True)
-    return [g.clone() for g in torch.autograd.grad(values, ws)]
+    values, ws, outputs = zip(*asked, strict=True)
+    copies = [g.clone() for g in torch.autograd.grad(values, ws)]
+    return list(zip(copies, outputs, strict=True))
 
 
 def train_in_step(

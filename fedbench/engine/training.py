@@ -22,10 +22,9 @@ from fedbench.core.round import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.identity import Objects
-from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
 from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers

@@ -12,16 +12,16 @@ from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import (
+from fedbench.engine.local_round import local_round
+from fedbench.engine.machine import in_threads, one_thread_per_operation
+from fedbench.engine.problem import (
     ClientResult,
     LocalTask,
     PreparedClient,
     RoundStart,
-    Threads,
-    one_thread_per_operation,
+    cross_entropy,
+    half_squared_error,
 )
-from fedbench.engine.local_round import local_round
-from fedbench.engine.problem import cross_entropy, half_squared_error
 from fedbench.engine.processes import Processes
 from fedbench.engine.rounds import snapshot
 from fedbench.engine.together import train_in_step, train_together
@@ -59,8 +59,8 @@ class Workers:
         # something from one call to the next
         small = task.net.d * max(batch, 10) <= _SMALL and not task.net.channels
         here = sys.platform == "linux" and task.x.device.type == "cpu"
-        apart = here and small and self._threads.count > 1 and not (task.draws or task.users.acts)
-        self._processes = Processes(self._train, task.threads.count) if apart else None
+        apart = here and small and self._threads > 1 and not (task.draws or task.users.acts)
+        self._processes = Processes(self._train, task.threads) if apart else None
 
     @property
     def one_because(self) -> str:
@@ -73,8 +73,8 @@ class Workers:
         return next(own, "")
 
     @property
-    def _threads(self) -> Threads:
-        return Threads(1) if self.one_because else self._task.threads
+    def _threads(self) -> int:
+        return 1 if self.one_because else self._task.threads
 
     def round(self) -> AbstractContextManager[None]:
         """A context for a round, in which PyTorch's own threads take no core from processes."""
@@ -85,7 +85,7 @@ class Workers:
         """Their number, and why there is one, for the record of a run."""
         if because := self.one_because:
             return {"workers": 1, "clients_at_once": 1, "one_worker_because": because}
-        return {"workers": self._threads.count, "clients_at_once": self._largest}
+        return {"workers": self._threads, "clients_at_once": self._largest}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
         """The clients' results, in order; made again, with seeds, if users' code has drawn."""
@@ -113,7 +113,7 @@ class Workers:
         if self._processes and len(groups) > 1:
             trained = self._processes.map(start, groups)
         else:
-            trained = self._threads.map(partial(self._train, start), groups)
+            trained = in_threads(self._threads, partial(self._train, start), groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 

@@ -101,6 +101,7 @@ def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
                 raise FedbenchError(
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
+    for part, name in zip(parts, names, strict=True):
         for i in overriding(parts, "move") if part.needs_sgd else []:
             raise FedbenchError(
                 f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "

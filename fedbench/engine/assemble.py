@@ -18,7 +18,7 @@ from fedbench.core.flat import Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
-from fedbench.core.round import Federation, Loss
+from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
 from fedbench.data import splits
 from fedbench.data.dataset import Dataset
@@ -29,15 +29,7 @@ from fedbench.engine import fit
 from fedbench.engine.identity import Objects, identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, targets
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import (
-    LocalTask,
-    OwnTest,
-    Problem,
-    Scorer,
-    UsersCode,
-    cross_entropy,
-    half_squared_error,
-)
+from fedbench.engine.problem import LOSSES, LocalTask, OwnTest, Problem, Scorer, UsersCode
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
@@ -58,19 +50,19 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     with _users_draws(spec.partition_seed, "users' shift"):
-        shifts = tuple(shift.build("shift") for shift in spec.shift)
-        seen = shifted(data, rows, shifts, spec.partition_seed)
+        seen = shifted(data, rows, [x.build("shift") for x in spec.shift], spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
     module, place = _model(spec, objects, data, floats(x[:1]), folder)
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    fit.refuse_unfit(net, data, rows, spec.batch, two, place)
+    fit.refuse_misfit(net, data, two, place)
+    fit.refuse_memory(net, two, place)
+    fit.refuse_lone_samples(net, rows, spec.batch, two[:1], place)
     fit.refuse_missing(parts, spec, net)
     net.find_dropout(two)
-    loss: Loss = cross_entropy if data.classes else half_squared_error
+    loss = objects.get("loss", LOSSES[data.classes > 0])
     if "loss" in objects:
-        loss = objects["loss"]
         fit.refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),

@@ -54,16 +54,7 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
         raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
 
 
-def refuse_unfit(
-    net: Net, data: Dataset, rows: Rows, batch: int | None, two: Tensor, place: str
-) -> None:
-    """Raise `FedbenchError` on a network that does not fit two prepared samples, or remembers."""
-    _refuse_misfit(net, data, two, place)
-    _refuse_memory(net, two, place)
-    _refuse_lone_samples(net, rows, batch, two[:1], place)
-
-
-def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
+def refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
     """Refuse a network that cannot take prepared samples x, changes them, or has other outputs."""
     before = x.clone()
     samples = f"samples of data set '{data.name}', which are {data.inputs.words}"
@@ -89,7 +80,7 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
         )
 
 
-def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
+def refuse_memory(net: Net, x: Tensor, place: str) -> None:
     """Refuse outputs that follow from more than weights, buffers, x and dropout in training."""
     model = net.start()
     with torch.no_grad(), noticing(x.device) as drew:
@@ -130,7 +121,7 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
 
 
-def _refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
+def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
     """Refuse batches of one prepared sample x (1, …) for batch norm, which takes only images."""
     lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
     if not (lone and net.has_batch_norm):

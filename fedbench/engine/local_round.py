@@ -15,14 +15,7 @@ from fedbench.core.part import Part, overriding
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.problem import (
-    ClientResult,
-    LocalTask,
-    PreparedClient,
-    RoundStart,
-    same_shape,
-    through,
-)
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, same_shape
 
 _SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10
 
@@ -57,7 +50,7 @@ def local_round(
     """Train one client in the calling thread; its turns are written to."""
     turns, buffers = client.turns, start.global_model.buffers
     with torch.no_grad(), task.dropout(client):
-        w = through(task.parts, "begin", start.global_model.w, turns)
+        w = task.through("begin", start.global_model.w, turns)
         for i in overriding(task.parts, "begin_buffers"):
             buffers = task.parts[i].begin_buffers(buffers, turns[i])
         steps: StepsInPlace | _StepsOnVector = (
@@ -106,7 +99,7 @@ def finished(
     if ending := overriding(task.parts, "end"):
         for i in ending:
             turns[i].k, turns[i].y = turns[i].H, y
-        changed = through(task.parts, "end", start.global_model.w - y.w, turns)
+        changed = task.through("end", start.global_model.w - y.w, turns)
     upload, state = [t.upload for t in turns], [t.state for t in turns]
     return ClientResult(y.w, changed, upload, state, y.buffers, loss)
 
@@ -183,10 +176,10 @@ class _StepsOnVector:
                 "a part's hook `grad` made a step without calling `inner`, the loss's gradient"
             )
         first = self._first.pop()
-        g = through(parts, "decay", g, turns, w)
+        g = task.through("decay", g, turns, w)
         decayed = w if task.decays is None else w * task.decays
         step, self._memory = task.optimiser.step(g, decayed, self._memory, k)
-        step = through(parts, "move", step, turns, w)
+        step = task.through("move", step, turns, w)
         for i in overriding(parts, "after"):
             parts[i].after(self._batch(first.logits, first.features, w), turns[i])
         del self._samples, self._seen  # before memory is taken for the next
@@ -225,7 +218,7 @@ class _StepsOnVector:
             z = same_shape(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
         b = self._batch(z, features, w)
         plain = task.loss(z, y).mean()
-        value = through(parts, "loss", plain, turns, b)
+        value = task.through("loss", plain, turns, b)
         buffers = {name: v.detach() for name, v in buffers.items()}
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 

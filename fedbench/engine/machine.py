@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import torch
 
 from fedbench.base.checks import Checked, Count, Positive
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.processes import cores, take
 
 A = TypeVar("A")
@@ -49,17 +49,13 @@ class Machine(Checked):
             raise FedbenchError(
                 f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or cuda:<n>"
             )
-        try:
+        with failing(f"device = {self.device!r} cannot be used here"):
             torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise FedbenchError(f"device = {self.device!r} cannot be used here: {reason}") from None
         return own_gpu() if self.device == "cuda" else torch.device(self.device)
 
     def threads(self) -> int:
         """How many threads train and score at the same time."""
-        on_cpu = self.torch_device().type == "cpu"
-        return self.workers or (cores() if on_cpu else 1)
+        return self.workers or (cores() if self.torch_device().type == "cpu" else 1)
 
 
 @cache
@@ -129,14 +125,12 @@ def one_thread_a_process() -> None:
     costs up to half the speed.
     """
     torch.set_num_threads(1)
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-    except OSError:  # not glibc: nothing to tune
-        return
     trim_threshold, top_pad, mmap_threshold = -1, -2, -3
-    libc.mallopt(mmap_threshold, 2**30)
-    libc.mallopt(trim_threshold, 2**31 - 1)
-    libc.mallopt(top_pad, 2**28)
+    with contextlib.suppress(OSError):  # not glibc: nothing to tune
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(mmap_threshold, 2**30)
+        libc.mallopt(trim_threshold, 2**31 - 1)
+        libc.mallopt(top_pad, 2**28)
 
 
 @cache

@@ -41,14 +41,7 @@ def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
     return 0.5 * (z.squeeze(-1) - y) ** 2
 
 
-def through(
-    parts: Sequence[Part], hook: str, value: Tensor, own: Sequence[Any], *beside: Any
-) -> Tensor:
-    """The value after this hook of each part; `own`: each part's turn or round, given last."""
-    for i in overriding(parts, hook):
-        changed = getattr(parts[i], hook)(value, *beside, own[i])
-        value = same_shape(parts[i], hook, changed, value)
-    return value
+LOSSES: tuple[Loss, Loss] = (half_squared_error, cross_entropy)  # without and with classes
 
 
 def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
@@ -136,6 +129,13 @@ class LocalTask:
         """Whether nothing but the optimiser acts on steps, and it acts on all weights alike."""
         seen = any(overriding(self.parts, hook) for hook in _OF_STEPS)
         return not seen and self.clip is None and self.decays is None
+
+    def through(self, hook: str, value: Tensor, own: Sequence[Any], *beside: Any) -> Tensor:
+        """The value after this hook of each part; `own`: each part's turn or round, given last."""
+        for i in overriding(self.parts, hook):
+            changed = getattr(self.parts[i], hook)(value, *beside, own[i])
+            value = same_shape(self.parts[i], hook, changed, value)
+        return value
 
     def inputs(self, rows: Tensor, view: Tensor | None) -> tuple[Tensor, Tensor]:
         """The network's inputs and the labels of these samples, cropped and flipped by `view`."""

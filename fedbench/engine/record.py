@@ -3,6 +3,7 @@
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -146,10 +147,8 @@ def versions() -> Mapping[str, str]:
     """Of Python, of PyTorch's build, and of the packages that may change a number."""
     packages = {}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):  # of an extra that was not installed
             packages[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # of an extra that was not installed
-            continue
     own = {"torch": str(torch.__version__), "python": platform.python_version()}
     return {"fedbench": __version__} | packages | own
 

@@ -14,10 +14,10 @@ from fedbench.base import seeds
 from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Buffers, Model
-from fedbench.core.part import Part, overriding
+from fedbench.core.part import overriding
 from fedbench.core.rng import torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask, weighted_mean
-from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem, through
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem
 from fedbench.spec import Augment
 
 _CHUNK = 500  # samples per pass of the full gradient
@@ -227,7 +227,7 @@ def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradien
 
 
 def aggregate(
-    parts: Sequence[Part], copies: Sequence[Round], r: Round, replies: Sequence[ClientResult]
+    task: LocalTask, copies: Sequence[Round], r: Round, replies: Sequence[ClientResult]
 ) -> Model:
     """The next global model x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), d the parts' global update.
 
@@ -235,7 +235,7 @@ def aggregate(
     clients' models, bit for bit (convention 13). The `copies` of the round get their last fields.
     """
     statistics = [reply.buffers for reply in replies]
-    if not parts:
+    if not task.parts:
         mean = weighted_mean([reply.w for reply in replies], r.p)
         return Model(mean + 0.0, mix_buffers(statistics, r.p))  # the sum makes −0 a 0, as below
     models = torch.stack([reply.w for reply in replies])
@@ -243,17 +243,17 @@ def aggregate(
     for i, copy in enumerate(copies):
         copy.models, copy.raw, copy.statistics = models, raw, statistics
         copy.uploads = [reply.upload[i] for reply in replies]
-    p = through(parts, "weigh", r.p, copies)
+    p = task.through("weigh", r.p, copies)
     for copy in copies:
         copy.p = p
     received = []
     for n, reply in enumerate(replies):
         for copy in copies:
             copy.i = n
-        received.append(through(parts, "receive", reply.delta(r.w), copies))
+        received.append(task.through("receive", reply.delta(r.w), copies))
     for copy in copies:
         del copy.i  # the index of one client, which now has no meaning
-    d = through(parts, "step", weighted_mean(received, p), copies)
+    d = task.through("step", weighted_mean(received, p), copies)
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for copy in copies:
         copy.new = new

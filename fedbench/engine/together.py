@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
-from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, through
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart
 
 Kind = Literal["eval", "train", "gradient"]
 _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
@@ -112,7 +112,7 @@ def train_in_step(
     """Train these clients, of whose steps no part sees any, in step; those with most come first."""
     with torch.no_grad():
         x = start.global_model.w
-        w = torch.stack([through(task.parts, "begin", x, c.turns) for c in clients])
+        w = torch.stack([task.through("begin", x, c.turns) for c in clients])
         steps = _StepsOfSeveral(task, start.lr, stacked, w, {})
         total = w.new_zeros(len(clients))
         for k, batch in enumerate(_batches(task, clients, w.dtype)):

@@ -160,7 +160,7 @@ class Training:
         with self.clock.phase("train"):
             clients, replies = self._train(r, copies)
         with self.clock.phase("server"):
-            progress.global_model = rounds.aggregate(self.parts, copies, r, replies)
+            progress.global_model = rounds.aggregate(self.problem.task, copies, r, replies)
         progress.round = t + 1
         mean = torch.stack([reply.loss for reply in replies]).mean()
         finite = progress.global_model.w.isfinite().all().to(mean.dtype)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -14,14 +14,7 @@ from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.local_round import local_round
 from fedbench.engine.machine import in_threads, one_thread_per_operation
-from fedbench.engine.problem import (
-    ClientResult,
-    LocalTask,
-    PreparedClient,
-    RoundStart,
-    cross_entropy,
-    half_squared_error,
-)
+from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient, RoundStart
 from fedbench.engine.processes import Processes
 from fedbench.engine.rounds import snapshot
 from fedbench.engine.together import train_in_step, train_together
@@ -120,9 +113,9 @@ class Workers:
 
 def in_step(task: LocalTask, batch: int) -> bool:
     """Whether clients train in step: those of a tiny network, whose steps no part sees."""
-    net, usual = task.net, (cross_entropy, half_squared_error)
+    net = task.net
     tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
-    return tiny and task.is_plain and task.loss in usual and net.precision != torch.bfloat16
+    return tiny and task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
 
 
 def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
@@ -132,14 +125,12 @@ def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
     """
     net = task.net
     gains = in_step(task, batch) or (net.channels and net.precision == torch.float32)
-    if net.has_dropout or not gains:  # dropout would draw other numbers
-        return None
-    try:
-        stacked = StackedNet(net)
-        stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
-    except (TypeError, RuntimeError):  # no stacked form; or sizes do not fit, says PyTorch
-        return None
-    return stacked
+    if gains and not net.has_dropout:  # which would draw other numbers
+        with suppress(TypeError, RuntimeError):  # no stacked form; or sizes do not fit
+            stacked = StackedNet(net)
+            stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
+            return stacked
+    return None
 
 
 def at_once(task: LocalTask, batch: int, cohort: int) -> int:

@@ -92,7 +92,7 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
         for name, fields in read_yaml(file).items():
             if origin.setdefault(name, file) != file:
                 raise FedbenchError(
-                    f"two methods are named '{name}', in {origin[name]} and in {file}; rename one"
+                    f"two methods are named '{name}': in {origin[name]} and in {file}; rename one"
                 )
             with at(str(file)):
                 methods[name] = _method(name, fields)

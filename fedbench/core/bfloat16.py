@@ -13,11 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 @contextlib.contextmanager
 def autocast(device: torch.device) -> Iterator[None]:
-    """PyTorch's autocast to bfloat16: products of numbers that are rounded to 8 bits.
-
-    On a CPU without instructions for them, PyTorch takes 12 to 18 times as long as in float32;
-    there `_ProductsInFloat32` takes its place, at the speed of float32.
-    """
+    """PyTorch's autocast to bfloat16: products of numbers that are rounded to 8 bits."""
     # Without the cache: it would keep casts of weights that the next step replaces.
     halves = torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
     slow = device.type == "cpu" and not has_instructions()
@@ -43,8 +39,8 @@ _PRODUCTS = {
 class _ProductsInFloat32(TorchFunctionMode):
     """Rounds factors and results to bfloat16, and multiplies and sums in float32.
 
-    The instructions do the same: the product of two numbers of 8 bits is exact in float32, in which
-    they sum too. So only the order of a sum differs, as it does between any two processors.
+    Instructions for bfloat16 do the same, but for the order of a sum; without them PyTorch takes 12
+    to 18 times as long as in float32.
     """
 
     def __torch_function__(

@@ -7,18 +7,19 @@ from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import nearby
 from fedbench.core.optimisers import SGD, Optimiser
 from fedbench.core.part import DECISIONS, Part, overriding
+
+_HOOKS = sorted(k for k, v in vars(Part).items() if inspect.isfunction(v) and k[0] != "_")
+_HOOKS.remove("cost")  # which acts in no run
 
 
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 
-    Also refused are a part that is listed twice, one with a name that does not exist in its
-    `excludes`, `follows`, `precedes` or `decides`, and one with a misspelt hook or a parameter
-    without a type: none of these would ever have an effect. So is a hook with other arguments.
+    Refused too are what would have no effect, as a misspelt hook, and a hook of other arguments.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
@@ -30,11 +31,9 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
         _refuse_company(part, i, names)
     _refuse_rivals(parts, names)
     for part, name in zip(parts, names, strict=True):
-        hooks = [x for x in vars(Part) if not x.startswith("_") and callable(vars(Part)[x])]
-        if not part.SETTINGS and not any(overriding([part], x) for x in hooks if x != "cost"):
+        if not part.SETTINGS and not any(overriding([part], hook) for hook in _HOOKS):
             raise FedbenchError(
-                f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
-                f"{', '.join(sorted({*hooks} - {'cost'}))}"
+                f"parts: '{name}' overrides no hook, as FedAvg; hooks are {', '.join(_HOOKS)}"
             )
 
 
@@ -57,12 +56,10 @@ def _refuse_unknown(part: Part, name: str) -> None:
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
     for field in ("excludes", "follows", "precedes"):
         for other in getattr(part, field):
-            if other not in methods:
-                raise FedbenchError(f"parts: '{name}'.{field}: {unknown('method', other, methods)}")
+            require_among(f"parts: '{name}'.{field}", "method", other, methods)
     decisions = {*DECISIONS, *(what for other in others for what in other.decides)}
     for what in part.decides:
-        if what not in decisions:
-            raise FedbenchError(f"parts: '{name}'.decides: {unknown('decision', what, decisions)}")
+        require_among(f"parts: '{name}'.decides", "decision", what, decisions)
 
 
 @cache
@@ -122,39 +119,31 @@ def holds_for(parts: Sequence[Part]) -> str:
 def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
     """Raise `FedbenchError` with the reason if a part's formulas do not hold for this optimiser."""
     for part in parts:
-        name, reason = type(part).__name__, "has its own momentum"
+        name, momentum = type(part).__name__, "has its own momentum"
         if isinstance(optimiser, SGD):
             if part.own_momentum and optimiser.momentum:
-                raise FedbenchError(
-                    f"momentum = {optimiser.momentum}: {name} {reason}; set momentum to 0"
-                )
-            _refuse_contradiction(part, optimiser)
+                said = f"momentum = {optimiser.momentum}: {name} {momentum}; set momentum to 0"
+                raise FedbenchError(said)
+            for parameter, setting in part.repeats.items():
+                given, used = getattr(part, parameter), getattr(optimiser, setting)
+                if given not in (None, used):
+                    raise FedbenchError(
+                        f"{name}: {parameter} = {given} contradicts {setting} = {used} of the run; "
+                        f"leave {parameter} out, it follows {setting}"
+                    )
         elif part.own_momentum or part.needs_sgd:
-            reason += ", which goes with the steps of SGD"
+            reason = f"{momentum}, which goes with the steps of SGD"
             if not part.own_momentum:
                 reason = f"{part.needs_sgd}, and Adam's steps are no weighted sum of gradients"
             raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
 
 
-def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
-    for parameter, setting in part.repeats.items():
-        given, used = getattr(part, parameter), getattr(optimiser, setting)
-        if given is not None and given != used:
-            raise FedbenchError(
-                f"{type(part).__name__}: {parameter} = {given} contradicts {setting} = {used} of "
-                f"the run; leave {parameter} out, it follows {setting}"
-            )
-
-
 def _refuse_signatures(part: Part) -> None:
-    """Raise `FedbenchError` if a hook cannot be called with the arguments that it is given.
-
-    The engine gives them by their places, so that other names, defaults and `*args` are allowed.
-    """
-    for hook, plain in vars(Part).items():
-        if hook.startswith("_") or not inspect.isfunction(plain) or not overriding([part], hook):
+    """Refuse a hook that cannot be called with what it is given, by places: names may differ."""
+    for hook in (*_HOOKS, "cost"):
+        if not overriding([part], hook):
             continue
-        _, *given = inspect.signature(plain).parameters
+        _, *given = inspect.signature(getattr(Part, hook)).parameters
         try:
             taken = inspect.signature(getattr(part, hook))
         except (TypeError, ValueError):  # no function of Python's: what it takes is unknown

@@ -3,18 +3,19 @@
 import contextlib
 import copy
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from fedbench.core import bfloat16
 from fedbench.core.rng import noticing, seeded
 
 Buffers = dict[str, Tensor]
 
-_NORMS = (nn.GroupNorm, nn.LayerNorm, nn.modules.batchnorm._NormBase)
+_NORMS = (nn.GroupNorm, nn.LayerNorm, _NormBase)
 
 
 class Model(NamedTuple):
@@ -28,8 +29,7 @@ class Net:
     """Calls `module` at any flat weights; only the structure of the module is used.
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
-    computes it in bfloat16; what goes in and comes out stays float32. `channels` are those
-    of the first convolution, 0 if there is none.
+    computes it in bfloat16; what goes in and comes out stays float32.
     """
 
     def __init__(self, module: nn.Module, mixed: bool = False) -> None:
@@ -41,20 +41,14 @@ class Net:
         self.d = sum(self.sizes)
         self.has_head = hasattr(module, "body") and hasattr(module, "head")
         convolutions = (m for m in module.modules() if isinstance(m, nn.Conv2d))
-        self.channels = next((m.out_channels for m in convolutions), 0)
-        self.has_batch_norm = any(
-            isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()
-        )
-        self.has_dropout = any(
-            (isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0)
-            or getattr(m, "drop_prob", 0) > 0  # timm's DropPath
-            for m in module.modules()
-        )
+        self.channels = next((m.out_channels for m in convolutions), 0)  # of the first, if any
+        self.has_batch_norm = any(isinstance(m, _BatchNorm) for m in module.modules())
+        self.has_dropout = False  # until `find_dropout`
         kept = module.state_dict().keys()  # without constants, such as positions
         buffers = {k: v.detach().clone() for k, v in module.named_buffers() if k in kept}
         self._start = Model(_flat(trained.values()), buffers)
         self._module = module
-        self._called = _CalledModules(module)
+        self._called = CalledModules(module)
 
     def module(self) -> nn.Module:
         """A copy of the module with its first weights."""
@@ -78,26 +72,20 @@ class Net:
         return Net(module.to(device)).start()
 
     def answers(self, x: Tensor) -> Iterator[Any]:
-        """What the module gives for inputs x at its first weights, of whatever type it is.
-
-        In evaluation, then in training; if there is a body, its answer comes before the whole's.
-        """
+        """What body, if any, and whole give for x at first weights: in evaluation, in training."""
         for called in (self._called.teacher, self._called.student):
             start = self.start()
             net: Any = called.module.net
-            values = self._named(start.w) | start.buffers
+            values = self.named(start.w) | start.buffers
             with self._autocast(start.w):
                 if self.has_head:
                     yield Called(net.body, net)(values, x)
                 yield called(values, x)[0]
 
     def replaced(self, x: Tensor) -> str:
-        """The name of a buffer in whose place a call on inputs x puts another; '' if none.
-
-        What is put there is lost, for each call gets the buffers of its client anew.
-        """
+        """The name of a buffer in whose place a call on x puts another, which is lost; else ''."""
         start = self.start()
-        values = self._named(start.w) | start.buffers
+        values = self.named(start.w) | start.buffers
         for called in (self._called.teacher, self._called.student):
             before = called.place(values)
             try:
@@ -110,14 +98,11 @@ class Net:
         return ""
 
     def find_dropout(self, x: Tensor) -> None:
-        """Set `has_dropout` if training on inputs x draws random numbers, whatever draws them.
-
-        No layer says so where a module calls dropout as a function, or an LSTM has it inside.
-        """
+        """Set `has_dropout` if training on inputs x draws random numbers, whatever draws them."""
         start = self.start()
         with torch.no_grad(), noticing(x.device) as drew:
             self.train(start.w, start.buffers, x)
-            self.has_dropout = self.has_dropout or drew()
+            self.has_dropout = drew()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in training mode; changes running statistics in `buffers`."""
@@ -128,11 +113,11 @@ class Net:
         return self._call(self._called.teacher, model.w, model.buffers, x)
 
     def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
-        """Each layer's weights, as leaves of autograd in w's memory, placed in the module to train.
+        """Each layer's weights, as leaves of autograd in w's memory, which `train_placed` uses.
 
-        `train_placed` then uses them and the buffers, in this thread, until others are placed.
+        So it does the buffers, in this thread, until others are placed.
         """
-        leaves = [piece.detach().requires_grad_() for piece in self._named(w).values()]
+        leaves = [piece.detach().requires_grad_() for piece in self.named(w).values()]
         self._called.student.place(dict(zip(self.names, leaves, strict=True)) | buffers)
         return leaves
 
@@ -144,7 +129,7 @@ class Net:
 
     def head(self, w: Tensor, features: Tensor) -> Tensor:
         """Logits of given features under the classifier in `w`."""
-        own = {name: v for name, v in self._named(w).items() if name.startswith("head.")}
+        own = {name: v for name, v in self.named(w).items() if name.startswith("head.")}
         with self._autocast(features):
             result: Tensor = self._called.head(own, features)
         return result.to(features.dtype)
@@ -167,28 +152,24 @@ class Net:
         shapes = zip(self.names, self.shapes, strict=True)
         return next((s[1] for name, s in shapes if name.startswith("head.") and len(s) == 2), 0)
 
-    def _named(self, w: Tensor) -> dict[str, Tensor]:
-        pieces = torch.split(w, self.sizes)
-        return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
+    def named(self, w: Tensor) -> dict[str, Tensor]:
+        """Each layer's weights by its name, as views of w, (d,) or of several clients (m, d)."""
+        pieces, of = torch.split(w, self.sizes, -1), w.shape[:-1]
+        return {n: v.view(of + s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
 
     def _call(
         self, module: "Called", w: Tensor, buffers: Buffers, x: Tensor
     ) -> tuple[Tensor, Tensor]:
         with self._autocast(w):
-            logits, features = module(self._named(w) | buffers, x)
+            logits, features = module(self.named(w) | buffers, x)
         return logits.to(w.dtype), features.to(w.dtype)
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
-        if not self._mixed:
-            return contextlib.nullcontext()
-        return bfloat16.autocast(like.device)
+        return bfloat16.autocast(like.device) if self._mixed else contextlib.nullcontext()
 
 
 def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
-    """A copy of the parameters as one vector (d,).
-
-    Not by `torch.cat`, which for weights without storage imports PyTorch's compiler.
-    """
+    """A copy as one vector (d,); `torch.cat` on the device meta would import PyTorch's compiler."""
     vectors = [p.detach().reshape(-1) for p in parameters]
     w = vectors[0].new_empty(sum(map(len, vectors)))
     for piece, vector in zip(torch.split(w, [len(v) for v in vectors]), vectors, strict=True):
@@ -196,13 +177,13 @@ def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
     return w
 
 
-class _CalledModules(threading.local):
+class CalledModules(threading.local):
     """Copies of the module. Calling one puts weights into it, so each thread has its own copies."""
 
-    def __init__(self, module: nn.Module) -> None:
-        student, teacher = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
-        self.student = Called(LogitsAndFeatures(student).train(), student)
-        self.teacher = Called(LogitsAndFeatures(teacher).eval(), teacher)
+    def __init__(self, module: nn.Module, form: Callable[[Any], Any] = lambda same: same) -> None:
+        student, teacher = (form(LogitsAndFeatures(copy.deepcopy(module))) for _ in range(2))
+        self.student = Called(student.train(), student.net)
+        self.teacher = Called(teacher.eval(), teacher.net)
         whole = copy.deepcopy(module)
         self.head = Called(getattr(whole, "head", whole), whole)
 
@@ -210,7 +191,7 @@ class _CalledModules(threading.local):
 class Called:
     """A module that is called with given weights and buffers; `named` is the module of the names.
 
-    PyTorch's `functional_call` does the same; its checks take a tenth of a small network's step.
+    PyTorch's `functional_call` takes a tenth of a small network's step for its checks.
     """
 
     def __init__(self, module: nn.Module, named: nn.Module) -> None:

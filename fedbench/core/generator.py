@@ -11,20 +11,14 @@ from fedbench.core.flat import Net
 
 @cache
 def perceptron(inputs: int, hidden: int, outputs: int) -> Net:
-    """The network of linear layer, batch norm, ReLU, linear layer.
-
-    Its weights have no storage, so that building it draws no random numbers.
-    """
+    """The network of linear layer, batch norm, ReLU, linear layer; building it draws no numbers."""
     with torch.device("meta"):
         first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
         return Net(nn.Sequential(first, nn.BatchNorm1d(hidden), nn.ReLU(), last))
 
 
 def first_weights(net: Net, rng: torch.Generator) -> Tensor:
-    """Initial weights (d,), distributed as PyTorch's.
-
-    Linear layers are uniform in ±1/√inputs; batch norm has the scale 1 and the shift 0.
-    """
+    """Initial weights (d,): linear layers uniform in ±1/√inputs, batch norm scale 1 and shift 0."""
     inputs = {name[0]: s[1] for name, s in zip(net.names, net.shapes, strict=True) if len(s) == 2}
     widths = [1 / math.sqrt(inputs[name[0]]) if name[0] in inputs else 0.0 for name in net.names]
     centres = [float(name == "1.weight") for name in net.names]
@@ -47,11 +41,7 @@ def labelled(noise: Tensor, y: Tensor, classes: int) -> Tensor:
 
 
 def likeness(noise: Tensor, features: Tensor) -> Tensor:
-    """exp(−mean over all pairs of d_ε d_Γ): large if different noise gives similar features.
-
-    d_ε is the mean squared difference of two rows of noise, d_Γ the mean absolute difference of the
-    features that the generator makes of them.
-    """
+    """exp(−mean over all pairs of d_ε d_Γ): large if different noise gives similar features."""
     by_noise = (noise[:, None] - noise).square().mean(-1)
     by_features = (features[:, None] - features).abs().mean(-1)
     return (-(by_noise * by_features).mean()).exp()

@@ -56,8 +56,5 @@ def with_newest(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, 
 
 
 def count_of_models(M: int, t: int, from_start: bool) -> int:
-    """How many of the M newest global models exist in round t, at least 1.
-
-    from_start: whether x_0, which no client has trained, counts as one.
-    """
+    """How many of the M newest global models there are in round t, at least 1; with x_0 or not."""
     return min(M, max(t + from_start, 1))

@@ -1,14 +1,10 @@
 """Optimisers on flat vectors: each turns a gradient into a step, to be multiplied by lr.
 
-They compute what PyTorch's SGD and Adam compute: weight decay is L2, and the first momentum buffer
-is the gradient itself, also with dampening. Their memory is empty at the start of each round
-(convention 5). Sums are written `torch.add(a, b, alpha=c)`, which rounds once, as PyTorch does
-inside its optimisers: SGD therefore equals PyTorch's bit for bit.
+They compute what PyTorch's compute, SGD bit for bit, as `torch.add(a, b, alpha=c)` rounds once.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -50,19 +46,13 @@ class SGD(Checked):
 
     def effective_steps(self, H: int) -> float:
         """‖a‖₁, if H steps move the weights by lr Σ_j a_j g_j, which contain the weight decay."""
-        return _effective_steps(self.momentum, self.dampening, self.nesterov, H)
-
-
-@cache
-def _effective_steps(momentum: float, dampening: float, nesterov: bool, H: int) -> float:
-    """How far H steps go along a constant gradient of 1: as all a_j ≥ 0, that is their sum."""
-    if not momentum:
-        return float(H)
-    total = v = 0.0
-    for k in range(H):
-        v = momentum * v + (1 - dampening) if k else 1.0
-        total += 1 + momentum * v if nesterov else v
-    return total
+        if not self.momentum:
+            return float(H)
+        total = v = 0.0  # how far they go along a gradient of 1: all a_j ≥ 0
+        for k in range(H):
+            v = self.momentum * v + (1 - self.dampening) if k else 1.0
+            total += 1 + self.momentum * v if self.nesterov else v
+        return total
 
 
 @dataclass(frozen=True)
@@ -79,11 +69,7 @@ class Adam(Checked):
         return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """m̂ / (√v̂ + ε).
-
-        Sums and quotients are written in place, into what this step has just made: a new vector for
-        each of them costs half as much time again on millions of weights.
-        """
+        """m̂ / (√v̂ + ε); in place, since new vectors take half as much time again."""
         if self.weight_decay:
             g = g + self.weight_decay * w
         m = (1 - self.beta1) * g
@@ -124,10 +110,7 @@ def descend(
     memory: Memory | None = None,
     done: int = 0,
 ) -> tuple[Tensor, Memory]:
-    """Train w at the server: one step on `loss` per learning rate in `rates`.
-
-    memory: the optimiser's memory after `done` earlier steps. Returns the new w and memory.
-    """
+    """Train w at the server, one step per rate, with the `memory` after `done` earlier steps."""
     memory = optimiser.start(w) if memory is None else memory
     for k, rate in enumerate(rates, start=done):
         w = w.detach().requires_grad_()

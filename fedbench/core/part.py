@@ -1,12 +1,7 @@
 """The base class of parts: a method is a tuple of parts, a part is one idea with its hooks.
 
-Every hook takes a value and returns a value, and changes nothing unless it is overridden: FedAvg is
-the empty tuple, and a method lists only what it changes. Weights, gradients and updates are flat
-vectors (d,). The engine has the training loop: no hook loops over clients, layers or epochs.
-
-Signs and units (conventions 1 and 2): an update (`delta`) is *old minus new*, in model units;
-divided by `lr` it is in gradient units. A local step is in gradient units: the engine subtracts lr
-times the step.
+A hook takes a value and returns it unless it is overridden; FedAvg is the empty tuple. Signs and
+units are those of conventions 1 and 2.
 """
 
 from collections.abc import Sequence
@@ -208,25 +203,8 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
-def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
-    """What a hook returned; raises `FedbenchError` if it has another shape than it was given.
-
-    Without this check a single number would be added to every weight.
-    """
-    if isinstance(value, Tensor) and value.shape == given.shape:
-        return value
-    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-    raise FedbenchError(
-        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
-        f"{tuple(given.shape)}, as it was given"
-    )
-
-
 def require_tensors(part: Part, *states: State) -> None:
-    """Raise `FedbenchError` if a state that a part wrote holds anything but tensors.
-
-    Checkpoints, which are read without running code, and the count of what is sent take no others.
-    """
+    """Raise `FedbenchError` if a part's states hold anything but tensors, as checkpoints need."""
     for name, value in (item for state in states for item in state.items()):
         if not isinstance(value, Tensor):
             raise FedbenchError(

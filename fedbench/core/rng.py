@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fedbench.base.seeds import number
 
@@ -22,10 +21,7 @@ class GeneratorStates(NamedTuple):
 
     @classmethod
     def now(cls, device: torch.device, users: bool = True) -> "GeneratorStates":
-        """The present states of torch's for the CPU and this device; `users`: of all generators.
-
-        NumPy's and Python's, from which no code of fedbench draws, take 0.1 ms.
-        """
+        """The states of torch's; with `users` NumPy's and Python's too, which take 0.1 ms."""
         cpu = torch.get_rng_state().numpy().tobytes()
         cuda = torch.cuda.get_rng_state(device).numpy().tobytes() if device.type == "cuda" else b""
         if not users:
@@ -35,17 +31,14 @@ class GeneratorStates(NamedTuple):
 
     def restore(self, device: torch.device) -> None:
         """Let the generators go on from these states."""
-        torch.set_rng_state(_state(self.cpu))
+        torch.set_rng_state(torch.frombuffer(bytearray(self.cpu), dtype=torch.uint8))
         if self.cuda:
-            torch.cuda.set_rng_state(_state(self.cuda), device)
+            state = torch.frombuffer(bytearray(self.cuda), dtype=torch.uint8)
+            torch.cuda.set_rng_state(state, device)
         if self.numpy:
             name, words, *rest = self.numpy
             np.random.set_state((name, np.frombuffer(words, np.uint32), *rest))  # noqa: NPY002
             random.setstate(self.python)
-
-
-def _state(content: bytes) -> Tensor:
-    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:
@@ -55,10 +48,9 @@ def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.
 
 @contextlib.contextmanager
 def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[None]:
-    """A context in which torch's shared generators start from the seed `number_`.
+    """A context in which torch's shared generators, as of dropout, start from the seed `number_`.
 
-    Dropout draws from these generators; `users`: NumPy's and Python's start from it too. Afterwards
-    they go on as if the context had not been there.
+    `users`: NumPy's and Python's do too. Afterwards they go on as if it had not been there.
     """
     before = GeneratorStates.now(device, users)
     try:

@@ -1,7 +1,4 @@
-"""What hooks are given: the federation, one client's turn, a mini-batch, a round at the server.
-
-Weights, gradients and updates are flat vectors (d,).
-"""
+"""What hooks are given: the federation, one client's turn, a mini-batch, a round at the server."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,27 +14,24 @@ from fedbench.core.spill import Spill
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one per sample (B,)
 # A model's outputs by the `id`s of its tensors. The model is stored beside them: if it were freed,
 # another tensor could get the same `id`.
 Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
 # When fields have a value that have none at first
-_TURN = {"y": "the model that was trained can be read in the hook `end`"}
-_TRAINED = "it can be read from the hook `weigh` on, after the cohort has trained"
+_TURN = {"y": "in the hook `end`"}
 _ROUND = {
-    "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
-    "effective_steps": "it can be read from the hook `answer` on, and with local SGD alone",
-    **dict.fromkeys(("models", "raw", "uploads", "statistics"), _TRAINED),
-    "i": "it can be read in the hook `receive` only, which is called once per client",
-    "new": "it can be read in the hook `evaluate`, after the next global model was made",
+    "steps": "from the hook `answer` on",
+    "effective_steps": "from the hook `answer` on, and with local SGD alone",
+    **dict.fromkeys(("models", "raw", "uploads", "statistics"), "from the hook `weigh` on"),
+    "i": "in the hook `receive`",
+    "new": "in the hook `evaluate`",
 }
 
 
 class OneLine:
-    """Shows itself in a REPL in one line: plain values, and tensors by their shape.
-
-    A field that has no value yet raises `FedbenchError`; `_later` says by field when it has one.
-    """
+    """Shows itself in one line; `_later` says when a field that is read too early has a value."""
 
     _later: ClassVar[dict[str, str]] = {}
 
@@ -47,7 +41,8 @@ class OneLine:
             cls = type(self)
             if name not in cls._later:
                 raise AttributeError(f"'{cls.__name__}' has no field '{name}'")
-            raise FedbenchError(f"{cls.__name__}.{name} has no value yet: {cls._later[name]}")
+            when = f"it can be read {cls._later[name]}"
+            raise FedbenchError(f"{cls.__name__}.{name} has no value yet: {when}")
 
     def __repr__(self) -> str:
         shown = ((name, _text(value)) for name, value in vars(self).items())
@@ -181,7 +176,7 @@ class Batch(OneLine):
     """The network."""
     global_model: Model
     """The global model of the round."""
-    criterion: Callable[[Tensor, Tensor], Tensor]
+    criterion: Loss
     """The run's loss: logits (B, C) and labels (B,) → one value per sample (B,)."""
     seen: Seen = field(default_factory=dict)
     """Outputs of other models that were asked for already."""

@@ -3,7 +3,6 @@
 Images of m clients lie side by side as channels, (B, m·C, H, W); vectors as (m, B, F).
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fedbench.core.flat import Buffers, Called, LogitsAndFeatures, Model, Net
+from fedbench.core.flat import Buffers, Called, CalledModules, Model, Net
 
 Found = tuple[Tensor, Tensor]  # logits and features of one client
 
@@ -24,64 +23,40 @@ class StackedNet:
     """
 
     def __init__(self, net: Net) -> None:
-        self._net, self._forms = net, _Forms(net)
+        self._net, self._forms = net, CalledModules(net.module(), _form)
+        layers = (layer for layer in net.module().modules() if not list(layer.children()))
+        self._flattens_first = type(next(layers)) is nn.Flatten
 
-    def train(
-        self, ws: Sequence[Tensor], buffers: Sequence[Buffers], xs: Sequence[Tensor]
-    ) -> list[Found]:
-        """Logits and features in training mode; running statistics change in `buffers`."""
-        return self._call(self._forms.student, ws, buffers, xs)
+    def train(self, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
+        """Logits and features in training mode; the models' running statistics change."""
+        return self._call(self._forms.student, models, xs)
 
     def eval(self, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
         """Logits and features in evaluation mode."""
-        return self._call(
-            self._forms.teacher, [model.w for model in models], [m.buffers for m in models], xs
-        )
+        return self._call(self._forms.teacher, models, xs)
 
     def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
         """As `Net.place`, of weights (m, d); each layer's first dimension is m."""
-        leaves = {n: v.detach().requires_grad_() for n, v in self._named(w).items()}
+        leaves = {n: v.detach().requires_grad_() for n, v in self._net.named(w).items()}
         _tell(self._forms.student, len(w))
         self._forms.student.place(leaves | buffers)
         return list(leaves.values())
 
     def train_placed(self, x: Tensor) -> Tensor:
         """Logits (m, B, C) of inputs (m, B, …) in training mode."""
-        forms = self._forms
-        seen = x.flatten(2) if forms.flattens_first or x.ndim == 3 else _side_by_side(list(x))
-        logits: Tensor = forms.student.module(seen)[0]
+        seen = x.flatten(2) if self._flattens_first or x.ndim == 3 else _side_by_side(list(x))
+        logits: Tensor = self._forms.student.module(seen)[0]
         return logits
 
-    def _named(self, w: Tensor) -> dict[str, Tensor]:
-        pieces = torch.split(w, self._net.sizes, dim=1)
-        return {
-            name: piece.view(len(w), *shape)
-            for name, piece, shape in zip(self._net.names, pieces, self._net.shapes, strict=True)
-        }
-
-    def _call(
-        self, module: Called, ws: Sequence[Tensor], buffers: Sequence[Buffers], xs: Sequence[Tensor]
-    ) -> list[Found]:
-        statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
-        _tell(module, len(ws))
-        logits, features = module(
-            self._named(torch.stack(list(ws))) | statistics, _side_by_side(xs)
-        )
+    def _call(self, module: Called, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
+        w, names = torch.stack([model.w for model in models]), models[0].buffers
+        statistics = {name: torch.stack([m.buffers[name] for m in models]) for name in names}
+        _tell(module, len(w))
+        logits, features = module(self._net.named(w) | statistics, _side_by_side(xs))
         for name, values in statistics.items():
-            for own, value in zip(buffers, values, strict=True):
-                own[name].copy_(value)
+            for model, value in zip(models, values, strict=True):
+                model.buffers[name].copy_(value)
         return [(z[: len(x)], f[: len(x)]) for z, f, x in zip(logits, features, xs, strict=True)]
-
-
-class _Forms(threading.local):
-    """The network's two modules, each layer in its stacked form; each thread has its own two."""
-
-    def __init__(self, net: Net) -> None:
-        layers = [layer for layer in net.module().modules() if not list(layer.children())]
-        self.flattens_first = type(layers[0]) is nn.Flatten
-        student: Any = _form(LogitsAndFeatures(net.module())).train()
-        teacher: Any = _form(LogitsAndFeatures(net.module())).eval()
-        self.student, self.teacher = Called(student, student.net), Called(teacher, teacher.net)
 
 
 def _tell(called: Called, clients: int) -> None:
@@ -171,9 +146,8 @@ _STACKED: dict[type[nn.Module], Callable[[Any, Tensor], Tensor]] = {
 def _form(module: nn.Module) -> nn.Module:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
-    A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says
-    by an attribute `layerwise` that it keeps channels apart but for what its layers do. If it has
-    an attribute `clients`, that is set to m before each call.
+    A module of layers must call them as `Sequential` does, or say by an attribute `layerwise` that
+    it keeps channels apart but for its layers. An attribute `clients` is set to m before each call.
     """
     if isinstance(module, _PIXELWISE):
         return module

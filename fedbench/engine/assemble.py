@@ -28,9 +28,8 @@ from fedbench.data.source import data_folder, load_data
 from fedbench.engine import fit
 from fedbench.engine.identity import Objects, identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, targets
-from fedbench.engine.local import LocalTask, Loss, Threads, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import OwnTest, Problem, Scorer, cross_entropy, half_squared_error
+from fedbench.engine.problem import LOSSES, LocalTask, OwnTest, Problem, Scorer, UsersCode
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
@@ -51,26 +50,26 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     with _users_draws(spec.partition_seed, "users' shift"):
-        shifts = tuple(shift.build("shift") for shift in spec.shift)
-        seen = shifted(data, rows, shifts, spec.partition_seed)
+        seen = shifted(data, rows, [x.build("shift") for x in spec.shift], spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
     module, place = _model(spec, objects, data, floats(x[:1]), folder)
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    fit.refuse_unfit(net, data, rows, spec.batch, two, place)
+    fit.refuse_misfit(net, data, two, place)
+    fit.refuse_memory(net, two, place)
+    fit.refuse_lone_samples(net, rows, spec.batch, two[:1], place)
     fit.refuse_missing(parts, spec, net)
     net.find_dropout(two)
-    loss: Loss = cross_entropy if data.classes else half_squared_error
+    loss = objects.get("loss", LOSSES[data.classes > 0])
     if "loss" in objects:
-        loss = objects["loss"]
         fit.refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
+        threads=machine.threads(), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
     counts = _label_counts(seen.data, rows)
     return Problem(
@@ -114,19 +113,14 @@ def optimiser(spec: RunSpec) -> Optimiser:
 
 def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
     """Build all that each spec names; raises `FedbenchError` with its place on a bad value."""
-    checked: set[str] = set()
+    built: set[str] = set()
     for place, spec in specs:
         with at(place):
-            for kind in ("dataset", "model", "partition"):
-                choice = getattr(spec, kind)
-                if f"{kind} {choice}" not in checked:
+            for kind, choice in spec.choices():
+                if f"{kind} {choice}" not in built:
                     choice.build(kind)
-                    checked.add(f"{kind} {choice}")
+                    built.add(f"{kind} {choice}")
             fitting(spec, {})
-            for shift in spec.shift:
-                shift.build("shift")
-            for probe in spec.watch:
-                probe.build("probe")
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:
@@ -161,8 +155,7 @@ def _model(
 ) -> tuple[nn.Module, str]:
     """A copy of the model that is given, or a new one, drawn from the seed; and its name in errors.
 
-    example: a prepared sample. Published weights are read from `folder`, or if it is None from the
-    folder of `data_folder`.
+    example: a prepared sample; folder: holds published weights.
     """
     if "model" in objects:
         module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
@@ -203,18 +196,22 @@ def _federation(
 def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
     if seen.own is None or seen.x_test is None:
         return None
-    device, y = task.x.device, targets(seen.data.y_test, task.x.device, task.net.start().w.dtype)
-    scorer = Scorer(task, images(seen.x_test, device), y, seen.data.classes)
-    return OwnTest(scorer, [torch.as_tensor(rows, device=device) for rows in seen.own])
+    scorer = _scorer(task, seen.x_test, seen.data.y_test, seen.data.classes)
+    return OwnTest(scorer, [torch.as_tensor(rows, device=task.x.device) for rows in seen.own])
 
 
 def _scorers(task: LocalTask, data: Dataset, held_out: Indices, spec: RunSpec) -> dict[str, Scorer]:
-    device, dtype = task.x.device, task.net.start().w.dtype
-    sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
+    scorers = {"": _scorer(task, data.x_test, data.y_test, data.classes)}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
-        official = images(data.x_held_out, device), targets(data.y_held_out, device, dtype)
-        sets["val_"] = official
+        scorers["val_"] = _scorer(task, data.x_held_out, data.y_held_out, data.classes)
     elif len(held_out):
-        rows = torch.as_tensor(held_out, device=device)
-        sets["val_"] = (task.x[rows], task.y[rows])
-    return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
+        rows = torch.as_tensor(held_out, device=task.x.device)
+        scorers["val_"] = Scorer(task, task.x[rows], task.y[rows], data.classes)
+    return scorers
+
+
+def _scorer(
+    task: LocalTask, x: NDArray[np.generic], y: NDArray[np.generic], classes: int
+) -> Scorer:
+    device, dtype = task.x.device, task.net.start().w.dtype
+    return Scorer(task, images(x, device), targets(y, device, dtype), classes)

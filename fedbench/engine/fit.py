@@ -12,9 +12,9 @@ from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
+from fedbench.core.round import Loss
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.splits import Rows
-from fedbench.engine.local import Loss
 from fedbench.models.architecture import Architecture
 from fedbench.spec import RunSpec
 
@@ -36,13 +36,12 @@ def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
         ):
             module = architecture.build(inputs)
         _COUNTED[key] = sum(value.numel() for value in module.parameters())
-    size = _COUNTED[key]
-    needed = size * _COPIES * _BYTES
+    needed = _COUNTED[key] * _COPIES * _BYTES
     available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > available:
         raise FedbenchError(
-            f"model = {name} has {size:,} parameters; training needs {needed / 1e9:,.0f} GB for "
-            f"{_COPIES} copies, but this machine has {available / 1e9:,.0f} GB; make it smaller"
+            f"model = {name} has {_COUNTED[key]:,} parameters; training needs {needed / 1e9:,.0f} "
+            f"GB for {_COPIES} copies, but this machine has {available / 1e9:,.0f} GB"
         )
 
 
@@ -52,27 +51,11 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
     if not weights:
         raise FedbenchError(f"{place} has no weights that are trained")
     if any(isinstance(each, UninitializedParameter) for each in weights):
-        raise FedbenchError(
-            f"{place} has a lazy layer, whose size its first call decides; call it once with "
-            "a sample before"
-        )
+        raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
 
 
-def refuse_unfit(
-    net: Net, data: Dataset, rows: Rows, batch: int | None, two: Tensor, place: str
-) -> None:
-    """Raise `FedbenchError` on a network that does not fit two prepared samples, or remembers."""
-    _refuse_misfit(net, data, two, place)
-    _refuse_memory(net, two, place)
-    _refuse_lone_samples(net, rows, batch, two[:1], place)
-
-
-def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
-    """Raise `FedbenchError` unless the network takes prepared samples x and has enough outputs.
-
-    A network must have one output per class, or one output if the data have no classes. It must not
-    write to x, which teachers and later rounds read too.
-    """
+def refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
+    """Refuse a network that cannot take prepared samples x, changes them, or has other outputs."""
     before = x.clone()
     samples = f"samples of data set '{data.name}', which are {data.inputs.words}"
     with failing(f"{place} cannot take the {samples}"), torch.no_grad(), seeded(0, x.device):
@@ -81,8 +64,7 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
                 kind = type(answer).__name__
                 raise FedbenchError(
                     f"{place} returns {'an' if kind[0] in 'aeiou' else 'a'} {kind}; it must return "
-                    "one tensor, the logits (B, C), in training as in evaluation; features for "
-                    "parts come from children 'body' and 'head', which return one tensor each"
+                    "one tensor (B, C) in each mode, as must children 'body' and 'head' (features)"
                 )
         outputs = net.eval(net.start(), x)[0]
     width = max(data.classes, 1)
@@ -94,41 +76,34 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
         )
     if not torch.equal(x, before):
         raise FedbenchError(
-            f"{place} changes its input, which is read again in later rounds; write x = x - 1, "
-            "which makes a new tensor, in place of x -= 1"
+            f"{place} changes its input, which is read again; write x = x - 1 in place of x -= 1"
         )
 
 
-def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
-    """Raise `FedbenchError` unless outputs follow from weights, buffers and inputs x alone.
-
-    In training dropout may act on them too, and running statistics may change, in place.
-    """
+def refuse_memory(net: Net, x: Tensor, place: str) -> None:
+    """Refuse outputs that follow from more than weights, buffers, x and dropout in training."""
     model = net.start()
     with torch.no_grad(), noticing(x.device) as drew:
         net.eval(model, x)
         if drew():
             raise FedbenchError(
-                f"{place} draws random numbers in evaluation, so that no score would be the "
-                "model's; let it draw in training alone, as F.dropout(x, training=self.training)"
+                f"{place} draws random numbers in evaluation; set F.dropout(training=self.training)"
             )
         for buffer, value in net.start().buffers.items():
             if not _same(value, model.buffers[buffer]):
                 raise FedbenchError(
-                    f"{place} changes its buffer '{buffer}' in evaluation, so that scoring would "
-                    "change the model; let it do so in training alone"
+                    f"{place} changes its buffer '{buffer}' in evaluation; do so in training alone"
                 )
         if buffer := net.replaced(x):
             raise FedbenchError(
-                f"{place} puts another tensor in the place of its buffer '{buffer}', which is lost "
-                f"after the call; change it in place, as self.{buffer}.copy_(…)"
+                f"{place} puts another tensor, which is lost after the call, in the place of its "
+                f"buffer '{buffer}'; change it in place, as self.{buffer}.copy_(…)"
             )
     for mode in ("evaluation", "training"):
         if not _same(_outputs(net, x, mode), _outputs(net, x, mode)):
             raise FedbenchError(
-                f"{place} gives other outputs in {mode} when it is called again with the same "
-                "weights and samples: it keeps something from call to call, or draws numbers that "
-                "have no seed; keep nothing but buffers, and draw with torch's own functions"
+                f"{place} gives other outputs in {mode} when it is called again: it keeps values, "
+                "or draws some that have no seed; keep nothing but buffers, and draw with torch"
             )
 
 
@@ -146,12 +121,8 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
 
 
-def _refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
-    """Raise `FedbenchError` if a batch of one prepared sample x (1, …) would end in torch's error.
-
-    Such batches are those of a client with one sample, and all with `batch` = 1. Batch norm takes
-    none, unless a sample has several values per channel, as images have.
-    """
+def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
+    """Refuse batches of one prepared sample x (1, …) for batch norm, which takes only images."""
     lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
     if not (lone and net.has_batch_norm):
         return
@@ -162,16 +133,13 @@ def _refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, pla
     except ValueError:
         why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
         raise FedbenchError(
-            f"{place} has batch normalisation, which cannot train on a batch of one sample, "
-            f"but {why}; choose another model, or see to it that every batch has two"
+            f"{place} has batch normalisation, which needs two samples in a batch, but {why}; "
+            "choose another model or other batches"
         ) from None
 
 
 def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
-    """Raise `FedbenchError` unless a loss gives one value for each prepared sample x (B, …).
-
-    The gradient over all of a client's data is a sum of these, which a mean would make too short.
-    """
+    """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
     with torch.no_grad():
         values = loss(net.eval(net.start(), x)[0], y)
     if values.shape != y.shape:
@@ -184,14 +152,12 @@ def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
 def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
     """Raise `FedbenchError` if a part needs something that the run does not have."""
     for part in parts:
-        name = type(part).__name__
+        needs = f"{type(part).__name__} needs"
         if part.needs_projection and not spec.projection:
             raise FedbenchError(
-                f"projection: {name} needs a projection head; set projection to its width"
+                f"projection: {needs} a projection head; set projection (its width)"
             )
         if part.proxy_data and not spec.validation:
-            raise FedbenchError(
-                f"validation = 0: {name} needs held-out data; set validation above 0"
-            )
+            raise FedbenchError(f"validation = 0: {needs} held-out data; set validation above 0")
         if part.needs_head and not net.has_head:
-            raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")
+            raise FedbenchError(f"model: {needs} a module with children 'body' and 'head'")

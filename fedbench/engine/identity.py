@@ -1,8 +1,4 @@
-"""Objects that a run is given in place of some settings, and what identifies it then.
-
-The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec/run.py`. Objects that
-differ are told apart by their descriptions: classes and checksums.
-"""
+"""Objects that a run is given in place of some settings, and what identifies it then."""
 
 import hashlib
 import re
@@ -19,11 +15,11 @@ from torch import Tensor, nn
 from fedbench.base import registry
 from fedbench.base.checks import Checked
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, shown, unknown
+from fedbench.base.errors import FedbenchError, require_among, shown
 from fedbench.core.part import Part
+from fedbench.core.round import Loss
 from fedbench.data.dataset import Dataset
 from fedbench.data.splits import Rows
-from fedbench.engine.local import Loss
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import SLUG, Choice, RunSpec
 from fedbench.work.local_work import Work
@@ -43,15 +39,12 @@ class Objects(TypedDict, total=False):
 
 
 class _Form(NamedTuple):
-    """Of an object: the field of the settings that it replaces, what it must be, and its class.
-
-    kind: under which plug-ins of its name are registered, if they are.
-    """
+    """Of an object: the field of the settings that it replaces, what it must be, and its class."""
 
     field: str
     words: str
     of: Any
-    kind: str = ""
+    kind: str = ""  # under which plug-ins of its name are registered, if they are
 
 
 _FORMS = {
@@ -103,28 +96,21 @@ class Identity:
         for name, description in self.objects.items():
             if culprit := _unknown(description):
                 raise FedbenchError(
-                    f"{place}: a run cannot be stored with the {name} that was given, since "
-                    f"the content of {culprit} is not known; make it a frozen dataclass of plain "
-                    "values, arrays or tensors"
+                    f"{place}: a run cannot be stored with the {name} that was given, since the "
+                    f"content of {culprit} is not known; make it a dataclass of plain values"
                 )
 
 
 def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
-    """The settings in which objects stand by name; those without a name leave the default.
-
-    Raises `FedbenchError` if an object has no name that `run` takes, or is of another kind.
-    """
+    """The settings in which objects stand by name; those without a name leave the default."""
     for name, value in objects.items():
-        if name not in _FORMS:
-            raise unknown("object", name, _FORMS)
-        kind = _FORMS[name].of
-        several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
-        if not (several if name in _SEVERAL else isinstance(value, kind)):
-            raise FedbenchError(f"{name}: {shown(value)} must be {_FORMS[name].words}")
-    for name, form in _FORMS.items():
-        if form.kind and name in objects:
-            choices = _choices(name, objects[name])
-            new = RunSpec.model_fields[form.field].default
+        require_among("", "object", name, _FORMS)
+        form = _FORMS[name]
+        several = isinstance(value, list | tuple) and all(isinstance(x, form.of) for x in value)
+        if not (several if name in _SEVERAL else isinstance(value, form.of)):
+            raise FedbenchError(f"{name}: {shown(value)} must be {form.words}")
+        if form.kind:
+            choices, new = _choices(name, value), RunSpec.model_fields[form.field].default
             if choices is not None:
                 new = choices if name in _SEVERAL else choices[0]
             spec = spec.changed(**{form.field: new})

@@ -36,19 +36,18 @@ def preparation(
 ) -> Callable[[Tensor], Tensor]:
     """The function that turns stored samples into the network's inputs.
 
-    Pixels become 0…1, and values are normalised if the spec says so; token ids do not change.
-    `rows` are the training rows that are not held out, from which moments are taken.
+    Pixels become 0…1, and values are normalised, if the spec says so, by the moments of `rows`.
     """
     if spec.augment and len(data.shape) != 3:
         raise FedbenchError(
-            f"augment: data set '{data.name}' has samples of shape {data.shape}; only images "
-            "(channels, height, width) can be cropped and flipped"
+            f"augment: data set '{data.name}' has samples of shape {data.shape}, no images"
         )
     if data.vocabulary:
         if spec.normalise:
             raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
         return lambda x: x
-    warn_of_index(data)
+    for found in tables.index_columns(data) if tables.is_table(data) else ():
+        warnings.warn(f"data set '{data.name}': {found}", stacklevel=2)  # which tells the label
     pixels = data.pixels
     if not spec.normalise:
         warn_unscaled(data, rows)
@@ -64,11 +63,7 @@ def preparation(
 
 
 def laid_out(prepare: Callable[[Tensor], Tensor], net: Net) -> Callable[[Tensor], Tensor]:
-    """The same, with images in the memory layout in which the network is fastest.
-
-    That is channels last where the first convolution has 16 channels or more. Rows of a table are
-    not images yet, even if the network makes some of them.
-    """
+    """The same, with images in the memory layout in which the network is fastest."""
     if net.channels < 16 or net.precision == torch.float64:
         return prepare
 
@@ -99,10 +94,7 @@ _DARK = 32  # pixels of real images are brighter; those of digits go up to 16 be
 
 
 def moments(data: Dataset, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-    """Mean and standard deviation (population) per channel or column over training rows.
-
-    Pixels are divided by 255. A channel or column that does not vary has the deviation 1.
-    """
+    """Mean and deviation (of the population; 1 for 0) per channel or column of these rows."""
     images = len(data.shape) == 3
     axes = (0, 1, 2) if images else (0,)
     values = len(rows) * (data.shape[1] * data.shape[2] if images else 1)
@@ -137,9 +129,3 @@ def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
             "normalise: true",
             stacklevel=2,
         )
-
-
-def warn_of_index(data: Dataset) -> None:
-    """Warn of columns of a table that number the rows: sorted by class, they tell the label."""
-    for found in tables.index_columns(data) if tables.is_table(data) else ():
-        warnings.warn(f"data set '{data.name}': {found}", stacklevel=2)

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -10,25 +11,26 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import clip_by_norm
-from fedbench.core.part import Part, overriding, same_shape
+from fedbench.core.part import Part, overriding
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, same_shape
 
 _SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10
 
 
 class Outputs(NamedTuple):
-    """One forward pass, without gradients; the loss (scalar) has none of the parts' terms."""
+    """One forward pass, without gradients."""
 
-    loss: Tensor
+    loss: Tensor  # without the parts' terms
     logits: Tensor
     features: Tensor
     buffers: Buffers
 
 
 Objective = Callable[[Tensor], tuple[Tensor, Outputs]]
+Autograd = Callable[[Objective, Tensor], tuple[Tensor, Outputs]]  # an objective's gradient at w
 
 
 def by_autograd(objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
@@ -43,22 +45,18 @@ def local_round(
     task: LocalTask,
     start: RoundStart,
     client: PreparedClient,
-    differentiate: Callable[[Objective, Tensor], tuple[Tensor, Outputs]] = by_autograd,
+    differentiate: Autograd = by_autograd,
 ) -> ClientResult:
-    """Train one client in the calling thread; its turns are written to.
-
-    Order inside a step (convention 4): loss terms, gradient, gradient terms, clip, `decay` and
-    weight decay, momentum buffer, `move`, step.
-    """
+    """Train one client in the calling thread; its turns are written to."""
     turns, buffers = client.turns, start.global_model.buffers
     with torch.no_grad(), task.dropout(client):
-        w = begun(task, start, turns)
+        w = task.through("begin", start.global_model.w, turns)
         for i in overriding(task.parts, "begin_buffers"):
             buffers = task.parts[i].begin_buffers(buffers, turns[i])
         steps: StepsInPlace | _StepsOnVector = (
             StepsInPlace(task, start.lr, task.net, w.clone(), buffers)
             if task.is_plain and differentiate is by_autograd
-            else _StepsOnVector(task, start, turns, w, buffers, differentiate)
+            else _StepsOnVector(task, start, turns, differentiate, w, buffers)
         )
         total, samples = w.new_zeros(()), feed(task.inputs, client.rows, client.views)
         for k in range(len(client.rows)):
@@ -75,12 +73,10 @@ def feed(
     views: Sequence[Tensor] | None,
     together: int | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Inputs (B, …) and labels (B,) of each batch, in order.
+    """Inputs (B, …) and labels (B,) of each batch, in order, made of samples and their views.
 
-    `make` gives those of samples (B,) and of how each is cropped and flipped (B, 3). `together`
-    batches are made at once; by default one on a CPU, where it is used while it is still in the
-    cache, and many on a GPU, which takes as long to start an operation on one batch as on many. The
-    bits are the same.
+    `together` are made at once: on a CPU one, which is used while it is in the cache, and on a GPU
+    many, since it takes as long to start an operation on one. The bits are the same.
     """
     if together is None:
         together = max(1, _SAMPLES // len(rows[0])) if rows and rows[0].is_cuda else 1
@@ -95,35 +91,21 @@ def feed(
             yield from zip(torch.split(x, sizes), torch.split(y, sizes), strict=True)
 
 
-def begun(task: LocalTask, start: RoundStart, turns: Sequence[Turn]) -> Tensor:
-    """The weights that the parts let a client start from."""
-    w = start.global_model.w
-    for part, t in zip(task.parts, turns, strict=True):
-        w = same_shape(part, "begin", part.begin(w, t), w)
-    return w
-
-
 def finished(
     task: LocalTask, start: RoundStart, turns: Sequence[Turn], y: Model, loss: Tensor
 ) -> ClientResult:
     """Let the parts end their turns at the trained model; returns what the client hands back."""
     changed: Tensor | None = None
-    for i in overriding(task.parts, "end"):
-        part, t = task.parts[i], turns[i]
-        t.k, t.y = t.H, y
-        delta = start.global_model.w - y.w if changed is None else changed
-        changed = same_shape(part, "end", part.end(delta, t), delta)
+    if ending := overriding(task.parts, "end"):
+        for i in ending:
+            turns[i].k, turns[i].y = turns[i].H, y
+        changed = task.through("end", start.global_model.w - y.w, turns)
     upload, state = [t.upload for t in turns], [t.state for t in turns]
-    return ClientResult(
-        w=y.w, changed=changed, upload=upload, state=state, buffers=y.buffers, loss=loss
-    )
+    return ClientResult(y.w, changed, upload, state, y.buffers, loss)
 
 
 class StepsInPlace:
-    """Steps that nothing but the optimiser acts on: layer by layer, in place, as torch.optim's.
-
-    `w` is changed.
-    """
+    """Steps that only the optimiser acts on: layer by layer, in w's memory, as torch.optim's."""
 
     def __init__(
         self, task: LocalTask, lr: float, net: Net | StackedNet, w: Tensor, buffers: Buffers
@@ -156,70 +138,67 @@ class StepsInPlace:
         return losses.mean()
 
 
+@dataclass
 class _StepsOnVector:
     """Steps that parts read or change; each makes a new vector of weights, which they may keep.
 
     Only the first evaluation in a step moves running statistics (SAM's second must not).
     """
 
-    _samples: tuple[Tensor, Tensor]  # this and the following are of the step that is being made
-    _first: list[Outputs]  # of its first evaluation
-    _seen: Seen
-    _noise: GeneratorStates | None  # from which its dropout draws
+    task: LocalTask
+    start: RoundStart
+    turns: Sequence[Turn]
+    differentiate: Autograd
+    w: Tensor
+    buffers: Buffers
+    _samples: tuple[Tensor, Tensor] = field(init=False)  # this and the following: of one step
+    _first: list[Outputs] = field(init=False)  # of its first evaluation
+    _seen: Seen = field(init=False)
+    _noise: GeneratorStates | None = field(init=False)  # from which its dropout draws
 
-    def __init__(
-        self,
-        task: LocalTask,
-        start: RoundStart,
-        turns: Sequence[Turn],
-        w: Tensor,
-        buffers: Buffers,
-        differentiate: Callable[[Objective, Tensor], tuple[Tensor, Outputs]],
-    ) -> None:
-        self._task, self._start, self._turns = task, start, turns
-        self._differentiate = differentiate
-        self.w, self.buffers = w, buffers
-        self._memory = task.optimiser.start(w)
+    def __post_init__(self) -> None:
+        self._memory = self.task.optimiser.start(self.w)
 
     def make(self, k: int, samples: tuple[Tensor, Tensor]) -> Tensor:
-        """Make step k on a batch; returns the loss before it, without the parts' terms."""
+        """Make step k on a batch; returns the loss before it, without the parts' terms.
+
+        Loss terms, gradient, gradient terms, clip, `decay`, weight decay, momentum buffer, `move`,
+        step: the order of convention 4.
+        """
         self._samples, self._first, self._seen, self._noise = samples, [], {}, None
-        task, parts, turns, w = self._task, self._task.parts, self._turns, self.w
+        task, parts, turns, w = self.task, self.task.parts, self.turns, self.w
         gradient: Gradient = self._inner
         for i in overriding(parts, "grad"):
             gradient = _wrap(parts[i], gradient, turns[i])
         g = clip_by_norm(gradient(w), task.clip)
         if not self._first:
             raise FedbenchError(
-                "the hook `grad` of a part made a step without calling `inner`, which gives the "
-                "gradient of the loss"
+                "a part's hook `grad` made a step without calling `inner`, the loss's gradient"
             )
         first = self._first.pop()
-        for i in overriding(parts, "decay"):
-            g = same_shape(parts[i], "decay", parts[i].decay(g, w, turns[i]), w)
+        g = task.through("decay", g, turns, w)
         decayed = w if task.decays is None else w * task.decays
         step, self._memory = task.optimiser.step(g, decayed, self._memory, k)
-        for i in overriding(parts, "move"):
-            step = same_shape(parts[i], "move", parts[i].move(step, w, turns[i]), w)
+        step = task.through("move", step, turns, w)
         for i in overriding(parts, "after"):
             parts[i].after(self._batch(first.logits, first.features, w), turns[i])
         del self._samples, self._seen  # before memory is taken for the next
-        self.w = torch.add(w, step, alpha=-self._start.lr)  # rounded once, as in torch.optim
+        self.w = torch.add(w, step, alpha=-self.start.lr)  # rounded once, as in torch.optim
         self.buffers = first.buffers
         return first.loss
 
     def _inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss and loss terms; dropout is the same in every call."""
-        again = self._task.net.has_dropout and overriding(self._task.parts, "grad")
+        again = self.task.net.has_dropout and overriding(self.task.parts, "grad")
         with self._same_noise(w.device) if again else contextlib.nullcontext():
-            g, outputs = self._differentiate(self._objective, w)
+            g, outputs = self.differentiate(self._objective, w)
         self._first = self._first or [outputs]
         return g
 
     @contextlib.contextmanager
     def _same_noise(self, device: torch.device) -> Iterator[None]:
         """A context that draws what the first of its step drew, and moves no later draw."""
-        now = GeneratorStates.now(device, self._task.users.acts)
+        now = GeneratorStates.now(device, self.task.users.acts)
         if self._noise is None:
             self._noise = now
             yield
@@ -230,7 +209,7 @@ class _StepsOnVector:
 
     def _objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
         """(loss with all parts' terms, outputs); the outputs hold the loss without them."""
-        task, parts, turns = self._task, self._task.parts, self._turns
+        task, parts, turns = self.task, self.task.parts, self.turns
         x, y = self._samples
         buffers = {name: value.clone() for name, value in self.buffers.items()}
         z, features = task.net.train(w, buffers, x)
@@ -238,17 +217,16 @@ class _StepsOnVector:
             given = self._batch(z, features, w)
             z = same_shape(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
         b = self._batch(z, features, w)
-        plain = value = task.loss(z, y).mean()
-        for i in overriding(parts, "loss"):
-            value = same_shape(parts[i], "loss", parts[i].loss(value, b, turns[i]), value)
+        plain = task.loss(z, y).mean()
+        value = task.through("loss", plain, turns, b)
         buffers = {name: v.detach() for name, v in buffers.items()}
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
     def _batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
         x, y = self._samples
         return Batch(
-            x=x, y=y, logits=z, features=features, w=w, net=self._task.net, seen=self._seen,
-            global_model=self._start.global_model, criterion=self._task.loss,
+            x=x, y=y, logits=z, features=features, w=w, net=self.task.net, seen=self._seen,
+            global_model=self.start.global_model, criterion=self.task.loss,
         )  # fmt: skip
 
 

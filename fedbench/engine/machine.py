@@ -7,17 +7,21 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from fedbench.base.checks import Checked, Count, Positive
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.processes import cores, take
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -43,28 +47,22 @@ class Machine(Checked):
             return own_gpu() if torch.cuda.is_available() else torch.device("cpu")
         if not re.fullmatch(r"(cpu|cuda)(:\d+)?", self.device):
             raise FedbenchError(
-                f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or one "
-                "GPU of several, such as cuda:1"
+                f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or cuda:<n>"
             )
-        try:
+        with failing(f"device = {self.device!r} cannot be used here"):
             torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise FedbenchError(f"device = {self.device!r} cannot be used here: {reason}") from None
         return own_gpu() if self.device == "cuda" else torch.device(self.device)
 
     def threads(self) -> int:
         """How many threads train and score at the same time."""
-        on_cpu = self.torch_device().type == "cpu"
-        return self.workers or (cores() if on_cpu else 1)
+        return self.workers or (cores() if self.torch_device().type == "cpu" else 1)
 
 
 @cache
 def own_gpu() -> torch.device:
     """The GPU that the fewest processes of this user have taken; it is this process's from now on.
 
-    Each process holds a file's lock: the first place of a GPU, if any is free, else the second of
-    one, and so on. Where there are no locks, all processes get the first GPU.
+    Each process holds the lock of a GPU's first free place; without locks all get the first GPU.
     """
     count = torch.cuda.device_count()
     if count < 2:
@@ -91,8 +89,7 @@ def _name(place: int, count: int) -> str:
 def same_bits_on(device: torch.device) -> torch.device:
     """The device, made to compute float32 as float32, and the same run the same bits each time.
 
-    Left alone, convolutions on a GPU round float32 to ten bits (TF32), and some sums add up in
-    whichever order their threads end. On a CPU nothing changes.
+    Left alone a GPU rounds float32 to ten bits (TF32), and adds in whichever order threads end.
     """
     if device.type != "cuda":
         return device
@@ -114,36 +111,59 @@ def float32_by_default() -> Iterator[None]:
         after = torch.get_default_dtype()
         if after != torch.float32:
             raise FedbenchError(
-                f"a part, a model or other code that the run uses set PyTorch's default dtype to "
-                f"{str(after).removeprefix('torch.')}, for all code of the process; leave "
-                "torch.set_default_dtype out, and set precision: float64 for double precision"
+                f"code of the run, such as a part or model, set PyTorch's default dtype to "
+                f"{str(after).removeprefix('torch.')}; set precision: float64 for double precision"
             )
     finally:
         torch.set_default_dtype(before)
 
 
 def one_thread_a_process() -> None:
-    """Make torch use one thread, and stop the allocator from returning memory to the kernel.
+    """Make torch use one thread, which is faster on small models where each core has a process.
 
-    One single-threaded process per core is faster than threads on small models; without the
-    allocator settings glibc returns every batch's memory, which costs up to half the speed.
+    Without the settings of the allocator glibc returns every batch's memory to the kernel, which
+    costs up to half the speed.
     """
     torch.set_num_threads(1)
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-    except OSError:  # not glibc: nothing to tune
-        return
     trim_threshold, top_pad, mmap_threshold = -1, -2, -3
-    libc.mallopt(mmap_threshold, 2**30)
-    libc.mallopt(trim_threshold, 2**31 - 1)
-    libc.mallopt(top_pad, 2**28)
+    with contextlib.suppress(OSError):  # not glibc: nothing to tune
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(mmap_threshold, 2**30)
+        libc.mallopt(trim_threshold, 2**31 - 1)
+        libc.mallopt(top_pad, 2**28)
+
+
+@cache
+def _pool(count: int) -> ThreadPoolExecutor:
+    # One for all runs of a process. MKL takes a lock when a thread ends, and a worker process that
+    # is forked just then waits for it for ever.
+    return ThreadPoolExecutor(count)
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def in_threads(count: int, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """The function of each item, in order; a thread takes the next item as soon as it is done."""
+    with one_thread_per_operation():
+        if count == 1:
+            return [function(item) for item in items]
+        return list(_pool(count).map(function, items))
+
+
+@contextlib.contextmanager
+def one_thread_per_operation() -> Iterator[None]:
+    """With more threads inside an operation, the order of a sum and so its bits could differ."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class Clock:
-    """Adds up seconds by phase: `with clock.phase("train")`, then `settle` once per round.
-
-    On a GPU it times by events, so that nothing waits for the GPU meanwhile.
-    """
+    """Adds up seconds by phase; on a GPU by events, so that nothing waits for it meanwhile."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"

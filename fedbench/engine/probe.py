@@ -14,8 +14,7 @@ from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Model
 from fedbench.core.rng import seeded
 from fedbench.core.round import OneLine, Round, State, unpack
-from fedbench.engine.local import ClientResult, PreparedClient
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 # By the column's name: its label, its unit ('' for none; 'fraction' may be shown in percent), and
@@ -83,10 +82,8 @@ class Scene(OneLine):
 def require_classes(probe: "Probe", problem: Problem) -> None:
     """Raise `FedbenchError` if the data have no classes."""
     if not problem.fed.classes:
-        raise FedbenchError(
-            f"watch: {type(probe).__name__.lower()} needs classes, but data set "
-            f"'{problem.data.name}' has no classes"
-        )
+        name = type(probe).__name__.lower()
+        raise FedbenchError(f"watch: {name} needs classes; data set '{problem.data.name}' has none")
 
 
 class Sight(NamedTuple):
@@ -129,33 +126,27 @@ class Probe(Checked, ABC):
 def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
     """What a probe sees, in numbers of Python's own: a checkpoint with NumPy's is not read.
 
-    Raises `FedbenchError` unless its table holds numbers and words, as its file must, and its
-    columns are numbers, declared, and not the run's own. taken: the columns that the run has
-    without probes. Two probes may share one that both declare.
+    taken: the columns that the run has without probes. Two probes may share one that both declare.
     """
-    seen, name = probe.see(s), type(probe).__name__.lower()
+    seen, wrote = probe.see(s), f"watch: {type(probe).__name__.lower()} wrote"
     columns, rows = _own(seen.columns), [_own(row) for row in seen.rows]
     for column, cell in (item for row in rows for item in row.items()):
         if not isinstance(cell, int | float | str):
             raise FedbenchError(
-                f"watch: {name} wrote {shown(cell)} into the column '{column}' of its table; it "
-                "must be a number, such as float(x), or a word"
+                f"{wrote} {shown(cell)} into the column '{column}' of its table; it must be a "
+                "number, such as float(x), or a word"
             )
     for column, value in columns.items() if s.evaluated else ():
         if column in taken:
-            raise FedbenchError(
-                f"watch: {name} wrote the column '{column}', which the run has without it; give "
-                "it another name"
-            )
+            raise FedbenchError(f"{wrote} the column '{column}', which the run has without it")
         if column not in probe.COLUMNS:
             declared = ", ".join(probe.COLUMNS) or "nothing"
             raise FedbenchError(
-                f"watch: {name} wrote the column '{column}', but its COLUMNS declare {declared}"
+                f"{wrote} the column '{column}', but its COLUMNS declare {declared}"
             )
         if not isinstance(value, int | float):
             raise FedbenchError(
-                f"watch: {name} wrote {shown(value)} into the column '{column}'; it must be a "
-                "number of Python's own, such as float(x)"
+                f"{wrote} {shown(value)} into the column '{column}'; it must be a number, float(x)"
             )
     return Sight(columns, rows)
 

@@ -1,9 +1,4 @@
-"""Worker processes that train the clients of small networks, for which threads are too slow.
-
-A step of such a network is many short operations, and between any two of them a thread waits for
-Python's lock. The processes are forks: all that stays the same in a run is in them from the start,
-and only what changes from round to round is sent.
-"""
+"""Worker processes that train the clients of small networks, whose threads wait for each other."""
 
 import ctypes
 import io
@@ -22,7 +17,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
 from fedbench.core.round import Federation, Turn
-from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
+from fedbench.engine.problem import ClientResult, PreparedClient, RoundStart
 
 Group = Sequence[PreparedClient]
 Train = Callable[[RoundStart, Group], list[ClientResult]]
@@ -31,7 +26,10 @@ _SHARED = 2**26  # bytes of memory for each way of each worker; what is not used
 
 
 class Processes:
-    """`count` forks of this process that call `train`; they are made by the first `map`."""
+    """`count` forks of this process that call `train`; they are made by the first `map`.
+
+    What stays the same in a run is in them from the start; the rest is sent in every round.
+    """
 
     def __init__(self, train: Train, count: int) -> None:
         self._train, self._count = train, count
@@ -64,25 +62,17 @@ class Processes:
 
 
 class _Channel:
-    """A way from one process to another: tensors in shared memory, as far as it reaches.
-
-    What else there is, and tensors beyond it, goes through a pipe.
-    """
+    """A way from one process to another: a pipe, and shared memory for tensors while it lasts."""
 
     def __init__(self) -> None:
-        self._in, self._out = Pipe(duplex=False)
+        self.receiver, self.sender = Pipe(duplex=False)
         self._memory, self._used = memoryview(mmap(-1, _SHARED)), 0
 
     def start(self) -> None:
         """Let the sender use the memory from its start, as nothing in it is waited for."""
         self._used = 0
 
-    def to(self, sender: bool) -> None:
-        """Keep the sender's or the receiver's end alone; a pipe ends with its last user."""
-        (self._in if sender else self._out).close()
-
     def send(self, value: object) -> None:
-        """Send what can be pickled."""
         places: list[tuple[int, int]] = []
         stream = io.BytesIO()
 
@@ -96,11 +86,11 @@ class _Channel:
             return False
 
         _Pickler(stream, pickle.HIGHEST_PROTOCOL, buffer_callback=goes_through_pipe).dump(value)
-        self._out.send((places, stream.getvalue()))
+        self.sender.send((places, stream.getvalue()))
 
     def receive(self, fed: Federation | None = None) -> Any:
         """What was sent next, copied; raises `EOFError` if the other process has ended."""
-        places, content = self._in.recv()
+        places, content = self.receiver.recv()
         tensors = [bytearray(self._memory[first:last]) for first, last in places]
         reader = _Unpickler(io.BytesIO(content), buffers=tensors)
         reader.fed = fed
@@ -114,8 +104,8 @@ class _Worker:
             target=_serve, args=(train, fed, self.questions, self.answers), daemon=True
         )
         self.process.start()
-        self.questions.to(sender=True)
-        self.answers.to(sender=False)
+        self.questions.receiver.close()  # a pipe ends with its last user
+        self.answers.sender.close()
 
 
 def _end(workers: list[_Worker]) -> None:
@@ -143,10 +133,7 @@ def _serve(train: Train, fed: Federation | None, questions: _Channel, answers: _
 
 
 class _Pickler(pickle.Pickler):
-    """Tensors as arrays, a client's batches as one, which takes a tenth of the time.
-
-    The federation goes by its name.
-    """
+    """Tensors as arrays, a client's batches as one: a tenth of the time. Names the federation."""
 
     def persistent_id(self, obj: Any) -> str | None:
         return "fed" if isinstance(obj, Federation) else None

@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections import UserDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,13 @@ from typing import Any
 import torch
 
 from fedbench.base import signals
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing, short
 from fedbench.base.files import atomic, exists
 from fedbench.core.flat import Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
-from fedbench.engine.local import ClientResult, PreparedClient
 from fedbench.engine.probe import Cells
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.store import CHECKPOINT, RunFolder
 
 Row = dict[str, float]
@@ -34,18 +33,11 @@ def floats(states: Iterable[State]) -> int:
 
 
 class ClientStates(UserDict[int, Any]):
-    """What the parts store for each client, by the client's number, in memory or on disk.
-
-    Whether a client's states go to memory or disk is decided when it first takes part. With a
-    model of 11 million weights, one stored vector per client takes 4.5 GB for 100 clients.
-    """
+    """What the parts store for each client; when it first takes part, memory or disk is chosen."""
 
     def __init__(self, spill: Spill) -> None:
         super().__init__()
         self._spill = spill
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(sorted(self.data))
 
     def __getitem__(self, client: int) -> Kept:
         kept: Kept | Path = self.data[client]
@@ -94,10 +86,7 @@ class Progress:
     tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
 
     def count(self, c: PreparedClient, reply: ClientResult, size: int, losses: bool) -> None:
-        """Take what a client stores and its loss, if needed; count its passes and its traffic.
-
-        size: the numbers of a model; losses: whether the clients upload their losses.
-        """
+        """Take what a client stores, and its loss if it is uploaded; count passes and traffic."""
         self.clients[c.client] = reply.state
         self.passes += sum(map(len, c.rows))
         self.traffic["down"] += size + floats(t.msg for t in c.turns)
@@ -129,10 +118,7 @@ class Progress:
 
 
 class Checkpoints:
-    """The checkpoints of one run: saved every few minutes, and when a signal stops the run.
-
-    Without a folder nothing is saved, and a run that is stopped is lost.
-    """
+    """The checkpoints of one run: saved every few minutes, and when a signal stops the run."""
 
     def __init__(self, folder: RunFolder | None, problem: Problem, minutes: float) -> None:
         self._file = folder.path / CHECKPOINT if folder else None
@@ -144,44 +130,31 @@ class Checkpoints:
         file, problem = self._file, self._problem
         if file is None or not exists(file):
             return None
-        try:  # mapped: the states of all clients may be larger than memory
+        said = f"{file}: damaged checkpoint, or of another version"
+        remedy = "delete it to start the run again"
+        with failing(said, remedy):  # mapped: the states of all clients may be larger than memory
             state = torch.load(file, map_location=problem.device, weights_only=True, mmap=True)
-            owner = state["id"]
-        except Exception as error:  # torch's unpickler may raise anything
-            raise FedbenchError(
-                f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start the run "
-                "again"
-            ) from None
-        if owner != problem.identity.id:
-            raise FedbenchError(
-                f"{file}: belongs to run {owner}, not to {problem.identity.id}; delete it or move "
-                "it"
-            )
-        self._require_same(file, state)
-        try:
+            self._require_same(file, state)
+        with failing(said, remedy, (KeyError, TypeError, AttributeError)):
             return Progress.of(state, problem.fed.spill)
-        except (KeyError, TypeError, AttributeError):
-            raise FedbenchError(
-                f"{file}: damaged checkpoint, or of another version; delete it to start the run "
-                "again"
-            ) from None
 
     def _require_same(self, file: Path, state: Mapping[str, Any]) -> None:
-        """Refuse one of other data or settings; those of earlier versions name neither."""
+        """Refuse one of another run, other data or settings; early versions name only the run."""
+        owner, own = state["id"], self._problem.identity.id
+        if owner != own:
+            raise FedbenchError(f"{file}: belongs to run {owner}, not to {own}; delete or move it")
         data, checksum = self._problem.data, state.get("data")
         if checksum and checksum != data.checksum:
             raise FedbenchError(
-                f"{file}: the run was trained on data set '{data.name}' with checksum "
-                f"{checksum[:12]}, but the data now have {data.checksum[:12]}; restore the former "
-                f"data, or delete the folder {file.parent} to train on the new data"
+                f"{file}: trained on data set '{data.name}' with checksum {checksum[:12]}, now "
+                f"{data.checksum[:12]}; restore the former data, or delete the folder {file.parent}"
             )
         now, before = self._problem.spec.settings(), state.get("settings") or {}
         for key in before | now:
             if before and before.get(key) != now.get(key):
                 raise FedbenchError(
-                    f"{file}: the run was trained with {key} = {before.get(key)}, but its search "
-                    f"now chooses {now.get(key)}; delete the folder {file.parent} to train the run "
-                    "from its first round"
+                    f"{file}: trained with {key} = {before.get(key)}, but its search now chooses "
+                    f"{now.get(key)}; delete the folder {file.parent} to train the run anew"
                 )
 
     def after_round(self, progress: Progress, over: bool) -> None:

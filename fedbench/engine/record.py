@@ -3,6 +3,7 @@
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -100,11 +101,7 @@ class Result:
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
-    """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
-
-    `ended` is the present moment, to the second, in UTC; `machine` has the kind of CPU and the
-    instructions that PyTorch uses on it, which decide the last bits.
-    """
+    """The content of `run.json`: settings, outcome, versions, device, times, origin of data."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     data, on_gpu = problem.data, problem.device.type == "cuda"
@@ -121,6 +118,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "floats": dict(progress.traffic),
         "device": torch.cuda.get_device_name(problem.device) if on_gpu else "cpu",
         **workers.described,
+        # the kind of CPU and the instructions that PyTorch uses on it, which decide the last bits
         "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         "processor": processor(),
         "code": dict(_code()),
@@ -149,21 +147,16 @@ def versions() -> Mapping[str, str]:
     """Of Python, of PyTorch's build, and of the packages that may change a number."""
     packages = {}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):  # of an extra that was not installed
             packages[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # of an extra that was not installed
-            continue
     own = {"torch": str(torch.__version__), "python": platform.python_version()}
     return {"fedbench": __version__} | packages | own
 
 
 @cache
 def _code() -> Mapping[str, Any]:
-    """In a checkout: its git commit, and whether files of the package differ from it; else nothing.
-
-    An installed package may lie in somebody else's repository, which does not track its files.
-    """
-    commit = _git("rev-parse", "HEAD")
+    """In a checkout its git commit, and whether files of the package differ; else nothing."""
+    commit = _git("rev-parse", "HEAD")  # perhaps of somebody's repository, with the package inside
     if commit is None or _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return {}
     return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--", "."))}

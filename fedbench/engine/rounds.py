@@ -1,7 +1,4 @@
-"""A round but for local training: its cohort, their batches and messages, and what follows.
-
-The server draws the cohort, prepares each client's turn, and computes the next global model.
-"""
+"""A round but for local training: its cohort, their batches and messages, the next global model."""
 
 import contextlib
 from collections import Counter
@@ -17,11 +14,10 @@ from fedbench.base import seeds
 from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Buffers, Model
-from fedbench.core.part import Part, overriding, same_shape
+from fedbench.core.part import overriding
 from fedbench.core.rng import torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask, weighted_mean
-from fedbench.engine.local import ClientResult, LocalTask, PreparedClient
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem
 from fedbench.spec import Augment
 
 _CHUNK = 500  # samples per pass of the full gradient
@@ -30,10 +26,7 @@ _CHUNK = 500  # samples per pass of the full gradient
 def open_round(
     problem: Problem, global_model: Model, t: int, losses: Mapping[int, float] | None = None
 ) -> Round:
-    """Round t with its cohort, mixing weights and learning rate.
-
-    losses: those of the clients' last turns by their numbers, if the sampler asks for them.
-    """
+    """Round t with its cohort, mixing weights, learning rate; `losses`: of clients' last turns."""
     spec, fed = problem.spec, problem.fed
     drawn = _cohort(problem, t, losses or {})
     amounts, dropped = _local_work(problem, t, list(drawn))
@@ -101,10 +94,7 @@ def copies_for_parts(problem: Problem, r: Round, states: Sequence[State]) -> lis
 def prepare(
     problem: Problem, r: Round, client: int, messages: Sequence[State], stored: Sequence[State]
 ) -> PreparedClient:
-    """A client's turns and batches; which samples and in which order depends on no method.
-
-    messages: what each part sends; stored: what each part stored after the client's last turn.
-    """
+    """A client's turns and batches, of the `messages` and what is `stored` by part."""
     spec, fed, decays = problem.spec, problem.fed, problem.task.decays
     rows = rows_of_batches(problem, r.round, client, r.amounts.get(client, spec.most))
     n, labels = fed.n[client], fed.labels[client]
@@ -147,9 +137,8 @@ def batches(
 ) -> list[Tensor]:
     """Indices of one turn's batches: `epochs` shuffled passes, or the first `steps` batches.
 
-    rows (n,): the client's samples; batch: samples per batch, None for all of them; drop_single:
-    leave out a last batch of one sample, which batch norm cannot use. Any other short last batch
-    is used (convention 10).
+    Batches have `batch` of a client's samples `rows` (n,), or all; `drop_single` leaves out a last
+    one with one sample, which batch norm cannot use. A short last batch is used (convention 10).
     """
     size = batch or len(rows)
     generator = torch_generator(seed, round_, client, "batches")
@@ -170,8 +159,7 @@ def views(
 ) -> list[Tensor]:
     """Random crops and flips: per batch (B, 3) of row offset, column offset, 1 if flipped.
 
-    Offsets are those of a window in the image padded by `crop` pixels on every side; the offset
-    `crop` leaves the image where it is.
+    Offsets are of a window in the image padded by `crop` pixels; at `crop` it is the image.
     """
     rng = torch_generator(seed, round_, client, "augment")
     sizes = [len(batch) for batch in rows]
@@ -197,11 +185,7 @@ def snapshot(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
 
 
 def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[PreparedClient]) -> int:
-    """Make the extra exchange before training: `ask` at each client, `answer` at the server.
-
-    copies: of the round, one per part. The answers are added to the clients' messages. Returns how
-    many numbers the clients sent.
-    """
+    """Add answers to what clients `ask` to their messages; returns how many numbers they sent."""
     parts, sent = problem.task.parts, 0
     for i in overriding(parts, "ask"):
         asks = [asked(problem, c, i) for c in clients]
@@ -243,44 +227,37 @@ def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradien
 
 
 def aggregate(
-    parts: Sequence[Part], copies: Sequence[Round], r: Round, replies: Sequence[ClientResult]
+    task: LocalTask, copies: Sequence[Round], r: Round, replies: Sequence[ClientResult]
 ) -> Model:
     """The next global model x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), d the parts' global update.
 
-    If no part changes anything, the bracket is exactly 0 and the result is the mean of the
-    clients' models, bit for bit (convention 13). `copies` are those of `r`, one per part; their
-    fields `models`, `raw`, `statistics`, `ups` and `new` are set here.
+    If no part changes anything, the bracket is exactly 0, and the result is the mean of the
+    clients' models, bit for bit (convention 13). The `copies` of the round get their last fields.
     """
     statistics = [reply.buffers for reply in replies]
-    if not parts:
+    if not task.parts:
         mean = weighted_mean([reply.w for reply in replies], r.p)
         return Model(mean + 0.0, mix_buffers(statistics, r.p))  # the sum makes −0 a 0, as below
     models = torch.stack([reply.w for reply in replies])
-    raw, p = r.w - models, r.p
+    raw = r.w - models
     for i, copy in enumerate(copies):
         copy.models, copy.raw, copy.statistics = models, raw, statistics
         copy.uploads = [reply.upload[i] for reply in replies]
-    for i in overriding(parts, "weigh"):
-        p = same_shape(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
+    p = task.through("weigh", r.p, copies)
     for copy in copies:
         copy.p = p
-    received = [_received(parts, copies, n, reply.delta(r.w)) for n, reply in enumerate(replies)]
+    received = []
+    for n, reply in enumerate(replies):
+        for copy in copies:
+            copy.i = n
+        received.append(task.through("receive", reply.delta(r.w), copies))
     for copy in copies:
-        vars(copy).pop("i", None)  # the index of one client, which now has no meaning
-    d = weighted_mean(received, p)
-    for i in overriding(parts, "step"):
-        d = same_shape(parts[i], "step", parts[i].step(d, copies[i]), d)
+        del copy.i  # the index of one client, which now has no meaning
+    d = task.through("step", weighted_mean(received, p), copies)
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for copy in copies:
         copy.new = new
     return Model(new, mix_buffers(statistics, p))
-
-
-def _received(parts: Sequence[Part], copies: Sequence[Round], n: int, delta: Tensor) -> Tensor:
-    for i in overriding(parts, "receive"):
-        copies[i].i = n
-        delta = same_shape(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
-    return delta
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:

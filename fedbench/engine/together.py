@@ -1,12 +1,8 @@
-"""Trains several clients side by side, so that each operation of the network serves them all.
-
-Of a small network whose steps no part sees, they train in step. Of others, each client's local
-round runs as a coroutine, untouched, until it needs the network; there it waits. When all of them
-wait, those that wait for the same kind of answer are answered together.
-"""
+"""Trains several clients side by side, so that each operation of the network serves them all."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -16,15 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import ClientResult, LocalTask, PreparedClient, RoundStart
-from fedbench.engine.local_round import (
-    Objective,
-    Outputs,
-    StepsInPlace,
-    begun,
-    finished,
-    local_round,
-)
+from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart
 
 Kind = Literal["eval", "train", "gradient"]
 _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
@@ -33,13 +22,14 @@ _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for
 def train_together(
     task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
-    """Train these clients side by side in the calling thread; `stacked` is the task's network."""
+    """Train these clients side by side in the calling thread; `stacked` is the task's network.
+
+    Each client's local round runs as a coroutine until it needs the network. When all wait there,
+    those that wait for the same kind of answer are answered together.
+    """
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
-
-    def job(client: PreparedClient) -> ClientResult:
-        return local_round(own, start, client, shared.differentiate)
-
+    job = partial(local_round, own, start, differentiate=shared.differentiate)
     with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
         return shared.together(job, clients)
 
@@ -53,27 +43,22 @@ class _SharedNet(Net):
         self._hub = getcurrent()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
-        answer: tuple[Tensor, Tensor] = self._ask("train", w, buffers, x)
-        return answer
+        return self._ask("train", Model(w, buffers), x)
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
-        answer: tuple[Tensor, Tensor] = self._ask("eval", model, x)
-        return answer
+        return self._ask("eval", model, x)
 
     def differentiate(self, objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
         """The objective's gradient at w, in one backward pass for all that wait for theirs."""
         w = w.detach().requires_grad_()
         with torch.enable_grad():
             value, outputs = objective(w)
-        return self._ask("gradient", value, w), outputs
+        return self._ask("gradient", value, w, outputs)
 
     def together(
         self, job: Callable[[PreparedClient], ClientResult], clients: Sequence[PreparedClient]
     ) -> list[ClientResult]:
-        """What `job` returns for each of the clients; all of these calls run side by side.
-
-        Each says (the kind of answer that it waits for, about what), and at last what it returns.
-        """
+        """What `job` returns for each client; until then it says (kind of answer, about what)."""
         running = [greenlet(job) for _ in clients]
         try:
             said = [one.switch(client) for one, client in zip(running, clients, strict=True)]
@@ -89,20 +74,20 @@ class _SharedNet(Net):
                     one.throw()
         return said
 
-    def _ask(self, kind: Kind, *about: Any) -> Any:
+    def _ask(self, kind: Kind, *about: Any) -> tuple[Any, Any]:
         mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile
-        answer = self._hub.switch((kind, about))
+        answer: tuple[Any, Any] = self._hub.switch((kind, about))
         torch.set_grad_enabled(mode)
         return answer
 
     def _train(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
         """Batch norm would count the zeros that fill up short batches, so these go one by one."""
-        unequal = len({len(x) for _, _, x in asked}) > 1
+        models, xs = zip(*asked, strict=True)
+        unequal = len(set(map(len, xs))) > 1
         with torch.enable_grad():
             if len(asked) == 1 or (unequal and self.has_batch_norm):
-                return [self._alone.train(*question) for question in asked]
-            ws, buffers, xs = zip(*asked, strict=True)
-            return self._stacked.train(ws, buffers, xs)
+                return [self._alone.train(m.w, m.buffers, x) for m, x in asked]
+            return self._stacked.train(models, xs)
 
     def _eval(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
         models, xs = zip(*asked, strict=True)
@@ -114,18 +99,20 @@ class _SharedNet(Net):
         return list(zip(torch.split(z, sizes), torch.split(features, sizes), strict=True))
 
 
-def _gradients(asked: Sequence[tuple[Tensor, Tensor]]) -> Sequence[Tensor]:
+def _gradients(asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Outputs]]:
     """Copies, since a view would keep the gradients of all clients in memory."""
-    values, ws = zip(*asked, strict=True)
-    return [g.clone() for g in torch.autograd.grad(values, ws)]
+    values, ws, outputs = zip(*asked, strict=True)
+    copies = [g.clone() for g in torch.autograd.grad(values, ws)]
+    return list(zip(copies, outputs, strict=True))
 
 
 def train_in_step(
     task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
-    """Train these clients, those with most steps first; `stacked` is the task's network."""
+    """Train these clients, of whose steps no part sees any, in step; those with most come first."""
     with torch.no_grad():
-        w = torch.stack([begun(task, start, client.turns) for client in clients])
+        x = start.global_model.w
+        w = torch.stack([task.through("begin", x, c.turns) for c in clients])
         steps = _StepsOfSeveral(task, start.lr, stacked, w, {})
         total = w.new_zeros(len(clients))
         for k, batch in enumerate(_batches(task, clients, w.dtype)):
@@ -162,10 +149,7 @@ class _StepsOfSeveral(StepsInPlace):
 def _batches(
     task: LocalTask, clients: Sequence[PreparedClient], dtype: torch.dtype
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Per step: inputs (m, B, …), labels (m·B,) and each sample's share in its client's mean.
-
-    Short batches are filled up with sample 0, which has no share.
-    """
+    """Per step inputs (m, B, …), labels (m·B,), shares in a client's mean (m, B): 0 of padding."""
     sizes = [[len(rows) for rows in client.rows] for client in clients]
     rows = _padded([client.rows for client in clients])
     seen = [client.views for client in clients if client.views]

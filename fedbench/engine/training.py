@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
+from fedbench.base.checks import names_of
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
@@ -21,10 +22,9 @@ from fedbench.core.round import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.identity import Objects
-from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
 from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers
@@ -57,9 +57,7 @@ def run(
     `out`; `Stopped`, a SystemExit, is raised then. A second signal stops at once.
     """
     if spec.tune:
-        raise FedbenchError(
-            "tune: one run makes no search, as the workflow does for a paper's runs; leave tune out"
-        )
+        raise FedbenchError("tune: one run makes no search, only the workflow does; leave tune out")
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None
     if folder:
@@ -124,7 +122,7 @@ class Training:
         if stop and stop.metric != "loss" and not self.fed.classes:
             raise FedbenchError(
                 f"stop.metric = '{stop.metric}' needs classes, but data set "
-                f"'{self.problem.data.name}' has numbers for labels; write metric: loss"
+                f"'{self.problem.data.name}' has none; write metric: loss"
             )
         for name, probe in zip(names, self.probes, strict=True):
             if names.count(name) > 1:
@@ -139,7 +137,6 @@ class Training:
         return done or self._ended(progress.rows)
 
     def _ended(self, rows: Sequence[Row]) -> bool:
-        """Whether the spec's rule ends the run with the last of these evaluated rounds."""
         stop = self.spec.stop
         return stop is not None and stop.ends([row[stop.column] for row in rows])
 
@@ -154,7 +151,7 @@ class Training:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
         with self.problem.for_users("round", self.progress.round), self.workers.round():
             self._round(self.progress.round)
-        self._checkpoint()
+        self.checkpoints.after_round(self.progress, self.over)
 
     def _round(self, t: int) -> None:
         progress = self.progress
@@ -163,7 +160,7 @@ class Training:
         with self.clock.phase("train"):
             clients, replies = self._train(r, copies)
         with self.clock.phase("server"):
-            progress.global_model = rounds.aggregate(self.parts, copies, r, replies)
+            progress.global_model = rounds.aggregate(self.problem.task, copies, r, replies)
         progress.round = t + 1
         mean = torch.stack([reply.loss for reply in replies]).mean()
         finite = progress.global_model.w.isfinite().all().to(mean.dtype)
@@ -199,9 +196,8 @@ class Training:
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
         clients = [rounds.prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for i, amount in r.dropped.items():  # they trained in vain
-            progress.passes += sum(
-                map(len, rounds.rows_of_batches(self.problem, r.round, i, amount))
-            )
+            rows = rounds.rows_of_batches(self.problem, r.round, i, amount)
+            progress.passes += sum(map(len, rows))
             progress.traffic["down"] += size + floats(messages)
         for copy in copies:
             copy.set_steps([len(c.rows) for c in clients])
@@ -210,10 +206,11 @@ class Training:
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
         progress.users_draw = self.problem.task.users.draws
+        asks_losses = "losses" in names_of(self.problem.sampler)  # which clients then upload
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
                 require_tensors(part, t.msg, t.upload, t.state)
-            progress.count(c, reply, size, self.problem.asks_losses)
+            progress.count(c, reply, size, asks_losses)
         return before, replies
 
     def _stored(self, client: int) -> list[State]:
@@ -239,9 +236,9 @@ class Training:
         }
         with self.clock.phase("evaluate"):
             for place, (name, w) in enumerate(models.items()):
+                suffix = f"[{name}]" if place else ""
                 for prefix, scorer in self.problem.scorers.items():
                     scores = scorer(Model(w, buffers))
-                    suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
         row |= {
             "floats_down": progress.traffic["down"],
@@ -264,9 +261,6 @@ class Training:
 
     def _clocks(self) -> Row:
         return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
-
-    def _checkpoint(self) -> None:
-        self.checkpoints.after_round(self.progress, self.over)
 
     def result(self) -> Result:
         """The run's result; writes the run's files if it has a folder."""

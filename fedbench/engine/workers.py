@@ -1,11 +1,8 @@
-"""Trains the clients of a cohort, side by side and in parallel; the workers change no result.
-
-Which clients train side by side follows from the run and the kind of device.
-"""
+"""Trains the clients of a cohort, side by side and in parallel; the workers change no result."""
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -15,16 +12,9 @@ from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import (
-    ClientResult,
-    LocalTask,
-    PreparedClient,
-    RoundStart,
-    Threads,
-    one_thread_per_operation,
-)
 from fedbench.engine.local_round import local_round
-from fedbench.engine.problem import cross_entropy, half_squared_error
+from fedbench.engine.machine import in_threads, one_thread_per_operation
+from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient, RoundStart
 from fedbench.engine.processes import Processes
 from fedbench.engine.rounds import snapshot
 from fedbench.engine.together import train_in_step, train_together
@@ -36,16 +26,14 @@ _ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
 # than to compute; beyond it, the weights of several clients leave the cache.
 _TINY = 3.5e5
 _MOST_IN_STEP = 16
-# Weights times samples up to which threads wait for each other longer than they compute.
+# Weights times samples up to which threads wait for Python's lock longer than they compute.
 _SMALL = 2e7
 
 
 class Workers:
     """Threads or processes that each train one group of clients at a time, until all are done.
 
-    `batch`: the largest number of samples per step; `cohort`: the clients of a round. Where clients
-    depend on each other they are trained one after the other, and `one_because` says why. So are
-    they from the round on in which code of users draws from generators that all threads share.
+    `batch`: the largest number of samples per step; `cohort`: the clients of a round.
     """
 
     def __init__(self, task: LocalTask, batch: int, cohort: int) -> None:
@@ -53,17 +41,23 @@ class Workers:
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
         together = train_in_step if in_step(task, batch) else train_together
-        self._train = partial(_train_group, task, stacked, together)
+
+        def train(start: RoundStart, group: Sequence[PreparedClient]) -> list[ClientResult]:
+            if stacked is None or len(group) == 1:
+                return [local_round(task, start, client) for client in group]
+            return together(task, stacked, start, group)
+
+        self._train = train  # not a method, in which the processes would keep `self` alive
         # Processes where threads are too slow, but not where users' code acts, which may keep
         # something from one call to the next
         small = task.net.d * max(batch, 10) <= _SMALL and not task.net.channels
         here = sys.platform == "linux" and task.x.device.type == "cpu"
-        apart = here and small and self._threads.count > 1 and not (task.draws or task.users.acts)
-        self._processes = Processes(self._train, task.threads.count) if apart else None
+        apart = here and small and self._threads > 1 and not (task.draws or task.users.acts)
+        self._processes = Processes(self._train, task.threads) if apart else None
 
     @property
     def one_because(self) -> str:
-        """Why these clients must be trained one after the other; empty if they need not."""
+        """Why clients must be trained one after the other, in rounds from now on; else empty."""
         task = self._task
         if task.draws:
             what = "dropout" if task.net.has_dropout else "a part, or the model or loss,"
@@ -72,8 +66,8 @@ class Workers:
         return next(own, "")
 
     @property
-    def _threads(self) -> Threads:
-        return Threads(1) if self.one_because else self._task.threads
+    def _threads(self) -> int:
+        return 1 if self.one_because else self._task.threads
 
     def round(self) -> AbstractContextManager[None]:
         """A context for a round, in which PyTorch's own threads take no core from processes."""
@@ -82,10 +76,9 @@ class Workers:
     @property
     def described(self) -> dict[str, Any]:
         """Their number, and why there is one, for the record of a run."""
-        because = self.one_because
-        reason = {"one_worker_because": because} if because else {}
-        at_once = 1 if because else self._largest
-        return {"workers": self._threads.count, "clients_at_once": at_once, **reason}
+        if because := self.one_because:
+            return {"workers": 1, "clients_at_once": 1, "one_worker_because": because}
+        return {"workers": self._threads, "clients_at_once": self._largest}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
         """The clients' results, in order; made again, with seeds, if users' code has drawn."""
@@ -113,57 +106,40 @@ class Workers:
         if self._processes and len(groups) > 1:
             trained = self._processes.map(start, groups)
         else:
-            trained = self._threads.map(partial(self._train, start), groups)
+            trained = in_threads(self._threads, partial(self._train, start), groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 
 
-def _train_group(
-    task: LocalTask,
-    stacked: StackedNet | None,
-    together: Callable[..., list[ClientResult]],
-    start: RoundStart,
-    group: Sequence[PreparedClient],
-) -> list[ClientResult]:
-    if stacked is None or len(group) == 1:
-        return [local_round(task, start, client) for client in group]
-    return together(task, stacked, start, group)
-
-
 def in_step(task: LocalTask, batch: int) -> bool:
     """Whether clients train in step: those of a tiny network, whose steps no part sees."""
-    net, usual = task.net, (cross_entropy, half_squared_error)
+    net = task.net
     tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
-    return tiny and task.is_plain and task.loss in usual and net.precision != torch.bfloat16
+    return tiny and task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
 
 
 def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
-    """The network for several clients at once, or None where each client has to train alone.
+    """The network for several clients at once, or None where each client trains alone.
 
-    Dropout would draw other numbers, and some layers have no stacked form, or none for what they
-    are given, such as a linear layer on images. Larger networks without a convolution gain nothing,
-    and those with one are slower in double precision.
+    Larger networks without a convolution gain nothing, those with one are slower in float64.
     """
     net = task.net
     gains = in_step(task, batch) or (net.channels and net.precision == torch.float32)
-    if net.has_dropout or not gains:
-        return None
-    try:
-        stacked = StackedNet(net)
-        stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
-    except (TypeError, RuntimeError):  # the latter is PyTorch's on sizes that do not fit
-        return None
-    return stacked
+    if gains and not net.has_dropout:  # which would draw other numbers
+        with suppress(TypeError, RuntimeError):  # no stacked form; or sizes do not fit
+            stacked = StackedNet(net)
+            stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
+            return stacked
+    return None
 
 
 def at_once(task: LocalTask, batch: int, cohort: int) -> int:
     """How many clients with batches of this size make up a step that keeps a core or GPU busy.
 
-    Of a tiny network two workers share any cohort. Of others, the floating-point operations of a
-    sample's forward pass decide. Only layers with products count; PyTorch's own counter finds the
+    That follows from a sample's operations in layers with products. PyTorch's own counter finds the
     same number, but it imports PyTorch's compiler, which takes seconds.
     """
-    if in_step(task, batch):
+    if in_step(task, batch):  # two workers share any cohort
         return min(_MOST_IN_STEP, -(-cohort // 2))
     counts: list[int] = []
 
@@ -184,9 +160,7 @@ def at_once(task: LocalTask, batch: int, cohort: int) -> int:
 def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
     """Places in the cohort in groups of at most `largest`, those with most local steps first.
 
-    A group's clients make similar numbers of steps, so that they end at about the same time. Sizes
-    differ by one at most. If one group is not enough their number is even, so that two workers
-    share them.
+    Sizes differ by one at most. Two groups or more are an even number, which two workers share.
     """
     clients = len(steps)
     order = sorted(range(clients), key=lambda i: -steps[i])

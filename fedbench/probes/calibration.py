@@ -24,9 +24,8 @@ from fedbench.core.part import Part
 from fedbench.data.partition import Indices
 from fedbench.data.splits import mirror
 from fedbench.engine.inputs import images
-from fedbench.engine.local import RoundStart
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import Problem, RoundStart
 from fedbench.engine.rounds import copies_for_parts, open_round, prepare
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx

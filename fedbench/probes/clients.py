@@ -8,10 +8,9 @@ import torch
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.core.part import overriding
-from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, Problem, RoundStart
 from fedbench.engine.rounds import asked, prepare
 from fedbench.probes import scores
 

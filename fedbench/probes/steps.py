@@ -17,10 +17,9 @@ from fedbench.core.flat import Model
 from fedbench.core.rng import seeded
 from fedbench.core.round import Round
 from fedbench.core.spill import Spill
-from fedbench.engine.local import ClientResult, PreparedClient, RoundStart
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
 from fedbench.engine.rounds import full_gradient, snapshot
 
 MEASURES = ("cosine", "projection", "spread", "bias")

@@ -58,7 +58,7 @@ class Cyclic(Sampler):
         if self.groups * m > K:
             raise FedbenchError(
                 f"sampler 'cyclic': {self.groups} groups of {K} clients are smaller than a cohort "
-                f"of {m}; use at most {K // m} or a smaller participation"
+                f"of {m}; use at most {K // m}"
             )
 
     def __call__(
@@ -115,8 +115,7 @@ class PowerOfChoice(Sampler):
         m = cohort_size(K, participation)
         if not m <= self.d <= K:
             raise FedbenchError(
-                f"sampler 'powerofchoice': d = {self.d} is not allowed; it must be {m}…{K}, from "
-                "the size of a cohort to the number of clients"
+                f"sampler 'powerofchoice': d = {self.d} is not allowed; it must be {m}…{K}"
             )
 
     def __call__(
@@ -168,7 +167,7 @@ class Bernoulli(Sampler):
                 return [int(i) for i in chosen]
         raise FedbenchError(
             f"sampler 'bernoulli': participation = {participation} of {K} clients gave no client "
-            f"in {_BERNOULLI_DRAWS:,} draws; raise participation"
+            f"in {_BERNOULLI_DRAWS:,} draws; raise it"
         )
 
 
@@ -186,15 +185,12 @@ class Coverage(Sampler):
         m, holds = cohort_size(K, participation), labels > 0
         absent = np.flatnonzero(~holds.any(axis=0))
         if len(absent):
-            raise FedbenchError(
-                f"sampler 'coverage': no client has a sample of class {absent[0]}, "
-                "so no cohort can cover all classes"
-            )
+            raise FedbenchError(f"sampler 'coverage': no client has a sample of class {absent[0]}")
         most, classes = int(np.sort(holds.sum(axis=1))[-m:].sum()), holds.shape[1]
         if most < classes:
             raise FedbenchError(
                 f"sampler 'coverage': the m = {m} clients with the most classes hold {most} at "
-                f"most, fewer than all {classes}; raise participation"
+                f"most of {classes}; raise participation"
             )
         for _ in range(_COVERAGE_DRAWS):
             chosen = rng.choice(K, size=m, replace=False)
@@ -206,10 +202,8 @@ class Coverage(Sampler):
                 rest = np.setdiff1d(np.arange(K), cover)
                 fill = rng.choice(rest, size=m - len(cover), replace=False)
                 return sorted(int(i) for i in [*cover, *fill])
-        raise FedbenchError(
-            f"sampler 'coverage': no {m} of {K} clients that hold all classes were found; raise "
-            "participation"
-        )
+        said = f"no {m} of {K} clients that hold all classes were found; raise participation"
+        raise FedbenchError(f"sampler 'coverage': {said}")
 
 
 def _greedy_cover(rng: Rng, holds: NDArray[np.bool_]) -> list[int]:

@@ -1,9 +1,4 @@
-"""Methods under the names that papers give them: their parts, and the settings that they need.
-
-A name that `fedbench list methods` shows may stand where a part may, as in `parts: [MOON, asd]`. It
-is replaced by the parts of that method, and the settings that the method needs are added to those
-beside the list.
-"""
+"""Methods under the names that papers give them: their parts, and the settings that they need."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -97,8 +92,7 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
         for name, fields in read_yaml(file).items():
             if origin.setdefault(name, file) != file:
                 raise FedbenchError(
-                    f"two named methods are called '{name}': in {origin[name]} and in {file}; "
-                    "rename one of them"
+                    f"two methods are named '{name}': in {origin[name]} and in {file}; rename one"
                 )
             with at(str(file)):
                 methods[name] = _method(name, fields)
@@ -109,8 +103,7 @@ def _method(name: Any, fields: Any) -> Composition:
     """The method; refuses what lists of parts would take for something else."""
     if not isinstance(name, str):  # lists of parts and levels of `method` name it as text
         raise FedbenchError(
-            f"{name} is not allowed as the name of a method: a name is text, not a number; write "
-            f"it in quotes: '{name}'"
+            f"{name} is not allowed as the name of a method; write it in quotes: '{name}'"
         )
     require_free("a method", name, RESERVED_METHODS)
     with at(name):
@@ -120,8 +113,8 @@ def _method(name: Any, fields: Any) -> Composition:
         part = registry.entries("method").get(name)
         if part and (method.settings or full(method.parts) != full((Choice(name=name),))):
             raise FedbenchError(
-                f"{part.file} has a part of the same name, which lists of parts would mean; rename "
-                f"the method, or write parts: [{name}] without `with`"
+                f"{part.file} has a part of the same name; rename the method, or write parts: "
+                f"[{name}] without `with`"
             )
     return method
 
@@ -129,9 +122,7 @@ def _method(name: Any, fields: Any) -> Composition:
 def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
     """Raise `FedbenchError` on a name that has a meaning of its own."""
     if isinstance(name, str) and name in reserved:
-        raise FedbenchError(
-            f"{kind} cannot be called '{name}': {reserved[name]}; give it another name"
-        )
+        raise FedbenchError(f"{kind} cannot be called '{name}': {reserved[name]}; rename it")
 
 
 def fixed_settings(parts: Sequence[Any]) -> dict[str, Any]:
@@ -142,11 +133,7 @@ def fixed_settings(parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with each named method replaced by its parts.
-
-    A setting that such a method needs is added, unless `settings` set it themselves.
-    Raises `FedbenchError` if `parts` is no list, or on a name that is neither part nor method.
-    """
+    """The settings, with a named method's parts in its place, and what it needs if not set."""
     if "parts" not in settings:
         return dict(settings)
     parts: list[Any] = []
@@ -184,7 +171,7 @@ def _spelled_out(written: Any) -> tuple[Sequence[Any], dict[str, Any]]:
     if choice.params:  # they belong to one part; a method may have several, or none
         own = " and ".join(part.name for part in method.parts) or "none"
         raise FedbenchError(
-            f"parts: {name} = {quoted(choice.params)} is not allowed: a method given by name takes "
-            f"no parameters; set them on its parts ({own})"
+            f"parts: {name} = {quoted(choice.params)} is not allowed: a named method takes no "
+            f"parameters; set them on its parts ({own})"
         )
     return method.parts, method.settings

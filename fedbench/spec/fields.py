@@ -1,7 +1,4 @@
-"""The fields of a run's settings, each with its default and its range.
-
-`augment`, `schedule`, `stop` and `tune` are sections, which have fields of their own.
-"""
+"""The fields of a run's settings and of their sections, each with its default and its range."""
 
 import math
 from collections.abc import Sequence
@@ -131,10 +128,7 @@ class Tune(Strict):
         if not self.grid or not trials:
             raise ValueError("a grid needs at least one value for each field, and one seed")
         if self.on == "test" and self.share != Tune.model_fields["share"].default:
-            raise ValueError(
-                f"share = {self.share:g} has no effect with on = 'test', where nothing is held "
-                "out; leave it out"
-            )
+            raise ValueError(f"share = {self.share:g} has no effect with on = 'test'; leave it out")
         if trials > MOST_TRIALS:
             raise ValueError(f"a grid of {trials:,} trials; at most {MOST_TRIALS:,} are made")
         return self

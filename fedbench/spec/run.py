@@ -1,9 +1,4 @@
-"""The settings of one training run, and the identity that follows from them.
-
-The identity is the sha256 of the settings as JSON, with the checksums of the plug-ins that the run
-uses. Settings at their defaults are left out, so that a new field whose default changes nothing
-keeps the identity of every earlier run. Labels, papers and tables are no part of it.
-"""
+"""The settings of one training run, and the identity that follows from them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +53,7 @@ class RunSpec(RunSettings):
     def _consistent(self) -> "RunSpec":
         if self.epochs and self.steps:
             raise ValueError(
-                f"epochs = {self.epochs} and steps = {self.steps} are both given; keep one"
+                f"epochs = {self.epochs}, steps = {self.steps} are both given; keep one"
             )
         if self.nesterov and (not self.momentum or self.dampening):
             raise ValueError("nesterov needs momentum > 0 and dampening = 0")
@@ -68,9 +63,11 @@ class RunSpec(RunSettings):
         if self.stop and self.stop.on == "held-out" and not self.validation:
             raise ValueError(
                 "stop.on = 'held-out' needs held-out data; set validation above 0, or write "
-                '"on": test, by which the number of rounds is tuned on the test set'
+                '"on": test'
             )
         self._require_used()
+        for kind, choice in self.choices():
+            registry.require_known(kind, choice.name, choice.params)
         return self
 
     def _require_used(self) -> None:
@@ -88,21 +85,12 @@ class RunSpec(RunSettings):
                 )
 
     @model_validator(mode="after")
-    def _known_names(self) -> "RunSpec":
-        for kind, choice in self.choices():
-            registry.require_known(kind, choice.name, choice.params)
-        return self
-
-    @model_validator(mode="after")
     def _searchable(self) -> "RunSpec":
         if self.tune is None:
             return self
         searched = {*self.tune.grid, *self.tune.trials}
         if self.tune.on == "held-out" and "validation" in searched:
-            raise ValueError(
-                "tune: validation cannot be searched or set, since trials on held-out data hold "
-                "out tune.share; set that one"
-            )
+            raise ValueError("tune: validation cannot be searched or set, only tune.share")
         for owner, run in (("the run", self), ("the search's trials", self.trial())):
             names = [choice.name for choice in run.parts]
             for key in self.tune.grid:
@@ -172,10 +160,8 @@ class RunSpec(RunSettings):
         norms = {"decay_norms": self.decay_norms or not decays}  # no effect without decay
         short = self.model_copy(update={**spelled, **lists, **partition, **norms, "tune": tune})
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
-        code = {
-            name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
-            for name, entry in self.plugins().items()
-        }
+        plugins = self.plugins().items()
+        code = {name: [x[:_DIGITS] for x in entry.sha256.values()] for name, entry in plugins}
         newer = changed_since(self._components(), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
 

@@ -79,8 +79,7 @@ class Uniform(Work):
         """Refuse a `least` above the run's epochs or steps."""
         if self.least > most:
             raise FedbenchError(
-                f"work 'uniform': least = {self.least} is not allowed; it must be at most {most}, "
-                "the run's epochs or steps"
+                f"work 'uniform': least = {self.least} is not allowed; it must be at most {most}"
             )
 
     def mean(self, most: int) -> float:

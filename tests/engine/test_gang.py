@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from fedbench import Machine, Part, RunSpec, run
-from fedbench.core.flat import Net
+from fedbench.core.flat import Model, Net
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.assemble import assemble
 from fedbench.engine.workers import at_once, grouped, in_step, stacked_net
@@ -86,9 +86,9 @@ def test_the_record_says_how_many_clients_trained_at_once():
 def test_two_linear_layers_at_once_by_hand():
     # weights (2, 3) with bias 1, and (5, 7) with bias 0, at x = (1, 1): 6 and 12
     net = Net(nn.Linear(2, 1))
-    ws = [torch.tensor([2.0, 3.0, 1.0]), torch.tensor([5.0, 7.0, 0.0])]
+    models = [Model(torch.tensor(w), {}) for w in ([2.0, 3.0, 1.0], [5.0, 7.0, 0.0])]
     ones = torch.ones(1, 2)
-    found = StackedNet(_sequential(net)).train(ws, [{}, {}], [ones, torch.cat([ones, 2 * ones])])
+    found = StackedNet(_sequential(net)).train(models, [ones, torch.cat([ones, 2 * ones])])
     assert [z.flatten().tolist() for z, _ in found] == [[6.0], [12.0, 24.0]]
 
 
@@ -101,9 +101,8 @@ def test_a_layer_that_stands_twice_in_a_network_has_one_weight():
     layer = nn.Linear(1, 1, bias=False)
     net = Net(nn.Sequential(layer, nn.Flatten(), layer))
     assert net.d == 1
-    found = StackedNet(net).train(
-        [torch.tensor([2.0]), torch.tensor([3.0])], [{}, {}], [torch.ones(1, 1)] * 2
-    )
+    models = [Model(torch.tensor([w]), {}) for w in (2.0, 3.0)]
+    found = StackedNet(net).train(models, [torch.ones(1, 1)] * 2)
     assert [logits.tolist() for logits, _ in found] == [[[4.0]], [[9.0]]]
 
 

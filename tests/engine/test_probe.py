@@ -10,9 +10,8 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.base import registry
-from fedbench.engine import training
 from fedbench.engine.probe import Probe, Scene
-from fedbench.engine.progress import save_checkpoint
+from fedbench.engine.progress import Checkpoints, save_checkpoint
 from fedbench.methods.scaffold import Scaffold
 from fedbench.sampling.sampler import Sampler
 
@@ -102,7 +101,7 @@ def test_two_probes_of_one_class_are_refused(refuses):
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     whole = run(steps)
     with monkeypatch.context() as patch:
-        patch.setattr(training.Training, "_checkpoint", _stop_after(2))
+        patch.setattr(Checkpoints, "after_round", _stop_after(2))
         with pytest.raises(KeyboardInterrupt):
             run(steps, out=tmp_path / "run")
     resumed = run(steps, out=tmp_path / "run")
@@ -135,7 +134,7 @@ def test_numpys_numbers_in_plug_ins_outlast_a_crash(tmp_path, monkeypatch):
     given = {"probes": (OfNumPy(),), "sampler": Draws(), "parts": (Scaffold(),)}
     whole = run(SPEC, **given)
     with monkeypatch.context() as patch:
-        patch.setattr(training.Training, "_checkpoint", _stop_after(2))
+        patch.setattr(Checkpoints, "after_round", _stop_after(2))
         with pytest.raises(KeyboardInterrupt):
             run(SPEC, **given, out=tmp_path / "run")
     resumed = run(SPEC, **given, out=tmp_path / "run")
@@ -159,9 +158,9 @@ def test_a_table_of_tensors_is_refused_in_the_first_round(refuses):
 
 
 def _stop_after(rounds):
-    def checkpoint(self):
-        save_checkpoint(self.folder.path, self.progress.state() | {"id": self.problem.identity.id})
-        if self.progress.round == rounds:
+    def checkpoint(self, progress, over):
+        save_checkpoint(self._file.parent, progress.state() | {"id": self._problem.identity.id})
+        if progress.round == rounds:
             raise KeyboardInterrupt
 
     return checkpoint

@@ -19,8 +19,8 @@ from fedbench.base import seeds
 from fedbench.base.signals import Stopped
 from fedbench.core.rng import GeneratorStates
 from fedbench.engine import assemble, training
-from fedbench.engine.local import UsersCode
 from fedbench.engine.probe import Columns, Probe
+from fedbench.engine.problem import UsersCode
 from fedbench.engine.progress import Progress
 from fedbench.sampling.sampler import Sampler
 from tests.few import few_digits

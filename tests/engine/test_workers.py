@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.engine.local import Threads
+from fedbench.engine.machine import in_threads
 
 SMALL = {"clients": 12, "participation": 0.5, "rounds": 3, "lr": 0.1, "batch": 16}
 CASES = {
@@ -43,7 +43,7 @@ def test_threads_share_the_work_and_keep_its_order():
         return n * n
 
     seen, barrier = set(), threading.Barrier(3)
-    assert Threads(3).map(slow, [3, 1, 2]) == [9, 1, 4]
+    assert in_threads(3, slow, [3, 1, 2]) == [9, 1, 4]
     assert len(seen) == 3
 
 
@@ -57,10 +57,10 @@ def test_no_thread_ends_with_its_run():
 
 def test_a_forked_process_has_threads_of_its_own():
     barrier = threading.Barrier(2)
-    Threads(2).map(lambda _: barrier.wait(timeout=30), [1, 2])  # both threads are there
+    in_threads(2, lambda _: barrier.wait(timeout=30), [1, 2])  # both threads are there
     context = get_context("fork")
     answers = context.SimpleQueue()
-    process = context.Process(target=lambda: answers.put(Threads(2).map(str, [1, 2])), daemon=True)
+    process = context.Process(target=lambda: answers.put(in_threads(2, str, [1, 2])), daemon=True)
     process.start()
     process.join(timeout=60)
     assert process.exitcode == 0

@@ -19,8 +19,8 @@ from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
 from fedbench.engine.assemble import assemble, build_parts
-from fedbench.engine.local import RoundStart
 from fedbench.engine.local_round import local_round
+from fedbench.engine.problem import RoundStart
 from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
 from fedbench.engine.rounds import copies_for_parts, exchange, open_round, prepare

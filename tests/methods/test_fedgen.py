@@ -310,8 +310,8 @@ def test_plain_pytorch(labels):
 def alone(spec, w, t, i):
     """One plain step of client i from w in round t."""
     from fedbench.engine.assemble import assemble
-    from fedbench.engine.local import RoundStart
     from fedbench.engine.local_round import local_round
+    from fedbench.engine.problem import RoundStart
     from fedbench.engine.rounds import open_round, prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu", workers=1), None)

@@ -146,10 +146,12 @@ def test_drop_path_is_the_clients_own():
 
 
 def test_drop_path_acts_in_training_only():
-    net, x = Net(small("tinyvit", drop_path=0.9)), images(DIGITS)
-    w = net.start().w
+    net, without = (Net(small("tinyvit", drop_path=share)) for share in (0.9, 0.0))
+    x, w = images(DIGITS), net.start().w
+    for each in (net, without):
+        each.find_dropout(x)
     assert net.has_dropout
-    assert not Net(small("tinyvit", drop_path=0.0)).has_dropout
+    assert not without.has_dropout
     assert not torch.equal(net.train(w, {}, x)[0], net.train(w, {}, x)[0])
     assert torch.equal(net.eval(net.start(), x)[0], net.eval(net.start(), x)[0])
 

@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.assemble import assemble
-from fedbench.engine.progress import save_checkpoint
+from fedbench.engine.progress import Checkpoints, save_checkpoint
 from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
@@ -145,13 +145,13 @@ def test_it_changes_no_bit_of_the_run_and_writes_what_it_promises(probe, normed,
 def kill(spec, out, rounds, monkeypatch):
     """Run until a checkpoint after so many rounds."""
 
-    def checkpoint(self):
-        save_checkpoint(self.folder.path, self.progress.state() | {"id": self.problem.identity.id})
-        if self.progress.round == rounds:
+    def checkpoint(self, progress, over):
+        save_checkpoint(self._file.parent, progress.state() | {"id": self._problem.identity.id})
+        if progress.round == rounds:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Training, "_checkpoint", checkpoint)
+        patch.setattr(Checkpoints, "after_round", checkpoint)
         with pytest.raises(KeyboardInterrupt):
             run(spec, out=out, machine=Machine(device="cpu", workers=1))
 

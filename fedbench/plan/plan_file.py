@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from fedbench.base.checks import checked
+from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
@@ -97,6 +97,9 @@ class PlanFile:
         self._file = file
         with self._is_plan():
             self._content = content = read_json(file)
+            names = (*content["texts"], *content["runs"], *content["trials"])
+            for name in (content["scale"], *names, *content["searches"].values()):
+                require_name("a name", name, "its lists")  # they become paths
             if content["fingerprint"] != _fingerprint(content, content["runs"]):
                 raise FedbenchError("its lists of runs are not those that it was made with")
 
@@ -137,13 +140,13 @@ class PlanFile:
             substituted = TypeAdapter(list[Substitutions]).validate_python(
                 [point["substituted"] for point in content["points"]]
             )
+            cells = [
+                Cell(point["paper"], point["grid"], point["coords"], seed, runs[run_id], changed)
+                for point, changed in zip(content["points"], substituted, strict=True)
+                for seed, run_id in point["runs"]
+            ]
         # an id takes a tenth of a millisecond: of a whole plan those with plug-ins are looked at
         self._require_as_named({k: run for k, run in runs.items() if run.plugins()})
-        cells = [
-            Cell(point["paper"], point["grid"], point["coords"], seed, runs[run_id], differences)
-            for point, differences in zip(content["points"], substituted, strict=True)
-            for seed, run_id in point["runs"]
-        ]
         of_paper = grouped(cells, lambda cell: cell.paper)
         tables = tuple(content["tables"])
         asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}

@@ -1,7 +1,4 @@
-"""Writes a paper's file that compares many methods on the same settings, with an equal search.
-
-It is what `fedbench bench` plans, trains and reports: a paper like any other, which may be edited.
-"""
+"""Writes a paper's file that compares many methods on the same settings, with an equal search."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,22 +23,16 @@ _COSTS = {"megabytes": "traffic", "thousand_sample_passes": "computation"}
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What is compared with what.
+    """What is compared with what, in every combination of data sets and partitions."""
 
-    methods: by the name that tables show, the settings of a run that make the method; none for a
-    named method. datasets, partitions: every combination is one setting of the comparison.
-    settings: of all runs. tune: the values that a search tries for each method, by setting.
-    targets: scores for which tables say what it takes to reach them.
-    """
-
-    methods: Mapping[str, dict[str, Any]]
+    methods: Mapping[str, dict[str, Any]]  # settings, none of a named method, by the name shown
     datasets: Sequence[Any] = ("digits",)
     partitions: Sequence[Any] = ("iid",)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of all runs
     seeds: int = 3
-    tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # values tried, by setting
     metric: str = "accuracy"
-    targets: Sequence[float] = ()
+    targets: Sequence[float] = ()  # scores for which tables say what it takes to reach them
 
 
 def chosen_methods(entries: str | Iterable[Any]) -> dict[str, dict[str, Any]]:
@@ -84,10 +75,8 @@ def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
         if name in grids:
             raise FedbenchError(f"{refused} {name} is given twice; write all its values in one")
         if not sign and name not in USUAL_GRIDS:
-            raise FedbenchError(
-                f"{refused} write the values, such as {name}=0.1,1; only "
-                f"{', '.join(USUAL_GRIDS)} have usual ones"
-            )
+            usual = f"only {', '.join(USUAL_GRIDS)} have usual ones"
+            raise FedbenchError(f"{refused} write the values, such as {name}=0.1,1; {usual}")
         grids[name] = tuple(read_value(f"[{values}]")) if sign else USUAL_GRIDS[name]
     return grids
 
@@ -146,10 +135,8 @@ def _refuse_twice(bench: Bench) -> None:
         if name in elsewhere:
             raise FedbenchError(f"set: {name} is no setting of all runs: {elsewhere[name]}")
         if name in bench.tune or (name == "tune" and bench.tune):
-            raise FedbenchError(
-                f"set: {name} = {quoted(bench.settings[name])} is not allowed: tune searches it; "
-                "leave one of them out"
-            )
+            refused = f"set: {name} = {quoted(bench.settings[name])} is not allowed"
+            raise FedbenchError(f"{refused}: tune searches it; leave one of them out")
 
 
 def _watched(bench: Bench) -> dict[str, Any]:

@@ -54,12 +54,13 @@ probe's table, whose other columns may be named like axes: metrics [steps/cosine
 [30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench.base.checks import NonNegative, Positive, Strict
-from fedbench.paper.notation import Level, Where, reading
+from fedbench.paper.notation import Level, Where
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"
@@ -99,35 +100,6 @@ class Statement(Said):
     cells: Literal["every", "most", "mean"] | Annotated[int, Field(ge=1)] = "every"
     """Where it must hold: in every cell, in most, for their mean, or in so many at least."""
 
-    @model_validator(mode="after")
-    def _defined(self) -> "Statement":
-        if bool(self.table) == bool(self.grid):
-            raise ValueError("a claim names either a table or a grid")
-        for metric in self.metrics:
-            reading(metric)
-        bent = isinstance(self, Spread | Earlier) or getattr(self, "relative", False)
-        if self.cells == "mean" and bent:
-            raise ValueError(
-                "cells: mean is not defined for deviations, rounds and shares; use every, most or "
-                "a number"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Statement":
-        sides = dict(self.sides())
-        first, second = sides.get("winner", sides.get("of")), sides.get("loser", sides.get("to"))
-        if second is None:
-            return self
-        if not where_of(first) and not where_of(second):
-            raise ValueError(f"one of {first!r} and {second!r} must name levels")
-        if isinstance(second, float) and getattr(self, "relative", False):
-            raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
-        for side in (first, second) if isinstance(self, Spread | Earlier) else ():
-            if isinstance(side, float):
-                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
-        return self
-
     def sides(self) -> list[tuple[str, Side]]:
         """The fields that name levels, each with what it names."""
         named = [(name, getattr(self, name, None)) for name in _SIDES]
@@ -162,15 +134,6 @@ class Greater(Contest):
     """Which values are better, if it is not those that the metric itself declares."""
     relative: bool = False
     """true: `by` and `margin` are in percent of the loser's value."""
-
-    @model_validator(mode="after")
-    def _size(self) -> "Greater":
-        if self.margin and self.margin >= abs(self.by):
-            raise ValueError(
-                f"margin = {self.margin:g} is not allowed: it must be below the size `by`, which "
-                f"is {self.by:g}"
-            )
-        return self
 
 
 class Equal(Statement):
@@ -208,17 +171,6 @@ class Trend(Statement):
     by: float = 0.0
     """By more than how much: at each step, or overall from the first level to the last."""
 
-    @model_validator(mode="after")
-    def _steps(self) -> "Trend":
-        sizes = {len(levels) for levels in self.along.values()}
-        if len(sizes) != 1 or min(sizes) < 2:
-            raise ValueError("along: each axis needs the same number of levels, two or more")
-        if (self.minus is not None and self.of is None) or self.of == OTHERS:
-            raise ValueError(
-                "of: name the levels that `minus` is subtracted from; 'others' is not allowed"
-            )
-        return self
-
 
 class Spread(Contest):
     """The winner's standard deviation over the seeds is smaller."""
@@ -246,17 +198,6 @@ class Slope(Statement):
     goes: Literal["up", "down"]
     """up: the slope is above zero; down: it is below zero."""
 
-    @model_validator(mode="after")
-    def _a_slope(self) -> "Slope":
-        if not where_of(self.of):
-            raise ValueError("of: 'others' is not allowed; name the levels")
-        if not self.metrics:
-            raise ValueError("metrics: name the slopes that the claim is about")
-        others = [metric for metric in self.metrics if "slope" not in metric]
-        if others:
-            raise ValueError(f"metrics: '{others[0]}' is not a slope; 'slope' must be in its name")
-        return self
-
 
 class Together(Said):
     """Several claims of the same paper hold: all of them, or one."""
@@ -283,3 +224,49 @@ def where_of(side: Side | None) -> Where:
     if side is None or isinstance(side, float) or side == OTHERS:
         return {}
     return side if isinstance(side, dict) else {"method": side}
+
+
+def faults(claim: SingleClaim) -> Iterator[str]:
+    """Why no grid could have what is compared."""
+    if bool(claim.table) == bool(claim.grid):
+        yield "a claim names either a table or a grid"
+    if claim.cells == "mean" and (
+        isinstance(claim, Spread | Earlier) or getattr(claim, "relative", False)
+    ):
+        told = "cells: mean is not defined for deviations, rounds and shares"
+        yield f"{told}; use every, most or a number"
+    match claim:
+        case Trend():
+            sizes = [len(levels) for levels in claim.along.values()]
+            if min(sizes) < 2 or min(sizes) < max(sizes):
+                yield "along: each axis needs the same number of levels, two or more"
+            if claim.of == OTHERS or (claim.minus is not None and claim.of is None):
+                yield "of: name the levels that `minus` is subtracted from; 'others' is not allowed"
+        case Slope():
+            yield from _faults_of_slope(claim)
+        case _:
+            yield from _faults_of_sides(claim)
+
+
+def _faults_of_slope(claim: Slope) -> Iterator[str]:
+    if not where_of(claim.of):
+        yield "of: 'others' is not allowed; name the levels"
+    if not claim.metrics:
+        yield "metrics: name the slopes that the claim is about"
+    for metric in claim.metrics:
+        if "slope" not in metric:
+            yield f"metrics: '{metric}' is not a slope; 'slope' must be in its name"
+
+
+def _faults_of_sides(claim: Greater | Spread | Earlier | Equal) -> Iterator[str]:
+    (_, first), (_, second) = claim.sides()
+    if not where_of(first) and not where_of(second):
+        yield f"one of {first!r} and {second!r} must name levels"
+    if isinstance(claim, Greater | Equal) and claim.relative and isinstance(second, float):
+        yield f"a difference relative to {second:g} is not defined; name a level"
+    for side in (first, second) if isinstance(claim, Spread | Earlier) else ():
+        if isinstance(side, float):
+            yield f"{side:g} is not allowed: both sides must name levels"
+    if isinstance(claim, Greater) and claim.margin and claim.margin >= abs(claim.by):
+        told = f"it must be below the size `by`, which is {claim.by:g}"
+        yield f"margin = {claim.margin:g} is not allowed: {told}"

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.paper.levels import Settings
-from fedbench.paper.notation import Level, Where, reading
+from fedbench.paper.notation import Level, Where
 from fedbench.spec import Choice
 from fedbench.spec.compositions import every_method
 
@@ -21,14 +20,14 @@ class Case(Strict):
     """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
-_Axes = dict[str, tuple[Level, ...]]
+Axes = dict[str, tuple[Level, ...]]
 _AxesInFiles = dict[str, tuple[Level, ...] | Literal["every"]]
 
 
 class Grid(Strict):
     """Runs to train: all combinations of the levels of some axes, each with every seed."""
 
-    axes: _Axes
+    axes: Axes
     """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes;
     `method: every` takes all named methods, and the methods in your own folder."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
@@ -104,12 +103,6 @@ class Table(ItemOfRuns):
     controls: tuple[Level, ...] = ()
     """Levels of the axis `method` that the paper does not print; their rows are marked."""
 
-    @model_validator(mode="after")
-    def _known_moments(self) -> "Table":
-        for metric in self.metrics:
-            reading(metric)
-        return self
-
 
 class Figure(ItemOfRuns):
     """A figure of a grid's runs: one panel per point of `panels`, one style per level of `hue`."""
@@ -130,20 +123,6 @@ class Figure(ItemOfRuns):
         """The metrics drawn, one or more."""
         return (self.metric,) if isinstance(self.metric, str) else self.metric
 
-    @model_validator(mode="after")
-    def _known_kind(self) -> "Figure":
-        registry.require_known("figure", self.kind.name, self.kind.params)
-        for metric in self.metrics:
-            reading(metric)
-            if self.kind.name == "curves" and "@" in metric:
-                raise ValueError(
-                    f"metric: '{metric}' names a moment, but curves show every round; write "
-                    f"'{metric.partition('@')[0]}'"
-                )
-        if len(self.metrics) != 1 and "metric" not in (*self.panels, self.hue):
-            raise ValueError("several metrics need 'metric' among the panels or as the hue")
-        return self
-
 
 class Facts(Item):
     """A table that needs no run: declared costs, traits of methods, sizes of models."""
@@ -151,8 +130,3 @@ class Facts(Item):
     kind: Choice
     """The kind of table, with its options: {costs: {methods: [FedAvg]}}. Each is a class in
     `fedbench/report/facts`."""
-
-    @model_validator(mode="after")
-    def _known_kind(self) -> "Facts":
-        registry.require_known("facts", self.kind.name, self.kind.params)
-        return self

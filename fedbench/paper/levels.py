@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.paper.notation import Level
@@ -15,10 +16,8 @@ from fedbench.spec.compositions import compositions, every_method, parts_of, spe
 def _without_seed(settings: dict[str, Any]) -> dict[str, Any]:
     """Refuses a seed among the settings, in whose place each seed of a grid would be put."""
     if "seed" in settings:
-        raise FedbenchError(
-            f"seed = {quoted(settings['seed'])} is not allowed: seeds are listed under `seeds` of "
-            "a grid, and a scale's `seeds` is how many of them are run"
-        )
+        told = "seeds are listed under `seeds` of a grid, of which a scale's `seeds` are run"
+        raise FedbenchError(f"seed = {quoted(settings['seed'])} is not allowed: {told}")
     return settings
 
 
@@ -50,6 +49,17 @@ def _fill(template: Any, level: Level) -> Any:
     if isinstance(template, list | tuple):
         return [_fill(value, level) for value in template]
     return template
+
+
+def given(settings: Settings, key: str) -> list[Any]:
+    """The values that settings give to a field, or to `part.parameter` of each part so named."""
+    part, _, parameter = key.partition(".")
+    if key in settings or not parameter:
+        return [settings[key]] if key in settings else []
+    parts = [checked(Choice, each) for each in parts_of(settings)]
+    named = [each.params for each in parts if each.name == part]
+    usual = registry.find("method", part).fields.get(parameter) if named else None
+    return [params.get(parameter, usual) for params in named]
 
 
 def layered(layers: Iterable[Settings]) -> Settings:

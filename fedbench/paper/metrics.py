@@ -1,8 +1,4 @@
-"""What a run's history and tables will hold, and what a metric is called, its unit, its best.
-
-A column is declared here, for those of the engine, or by the probe that writes it. A metric is a
-column at a moment, such as 'accuracy@best'.
-"""
+"""What a run's history and tables will hold, and what a metric is called, its unit, its best."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +7,7 @@ from typing import Any, NamedTuple
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.paper.items import Table
-from fedbench.paper.notation import Target, reading
+from fedbench.paper.notation import VARYING, Target, reading
 from fedbench.spec import RunSpec
 
 
@@ -123,36 +119,29 @@ def require_column(name: str, runs: list[RunSpec]) -> None:
 
 @cache
 def _declared(probe: registry.Entry, constant: str) -> Any:
-    """The columns that a probe declares, with what they mean."""
     name, declared = probe.name, probe.constants.get(constant, {})
     place = f"probe '{name}': {constant}"
     if not isinstance(declared, dict):
         raise FedbenchError(f"{place} = {shown(declared)} must be a mapping, by column's name")
     if constant == "TABLE" and declared and name in _FILES:
         raise FedbenchError(f"{place}: a run has a table of that name already; rename the probe")
-    for column, told in declared.items():
-        match told:
-            case (str(), str(), "" | "higher" | "lower") if isinstance(told, tuple):
-                pass
-            case _:
-                raise FedbenchError(
-                    f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
-                    "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
-                )
+    for column, meant in declared.items():
+        texts = isinstance(meant, tuple) and [*map(type, meant)] == [str, str, str]
+        if not texts or meant[2] not in ("higher", "lower", ""):
+            raise FedbenchError(
+                f"{place}: '{column}' has {shown(meant)}; it must have its label, its unit and "
+                "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
+            )
+        why = ""
         if column in _TAKEN[constant]:
-            raise FedbenchError(
-                f"{place}: '{column}' is not allowed: it is a setting of runs or a column that "
-                "every such frame has; give it another name"
-            )
-        if "@" in column or "/" in column:
-            raise FedbenchError(
-                f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
-                "after a table; give it another name"
-            )
+            why = "it is a setting of runs or a column that every such frame has"
+        elif "@" in column or "/" in column:
+            why = "in a metric @ stands before a moment and / after a table"
+        if why:
+            raise FedbenchError(f"{place}: '{column}' is not allowed: {why}; give it another name")
     return declared
 
 
-_PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
     "final": "final", "best": "best", "held-out": "at the round best on held-out data",
     "mean": "mean", "median": "median",
@@ -164,7 +153,6 @@ _MODELS = {  # names that parts give to the models that they score, beside the h
     "selected": "the mean of the cohort's models",
     "next": "the model of the next round",
 }
-_VARYING = ("std", "jumps")
 _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
 
 
@@ -184,8 +172,7 @@ class Metric:
 
     @property
     def _varies(self) -> bool:
-        """Whether it measures how much a curve varies."""
-        return self.name.partition("@")[2].partition(":")[0] in _VARYING
+        return reading(self.name).at in VARYING
 
     @property
     def target(self) -> Target | None:
@@ -224,26 +211,24 @@ class Metric:
     @property
     def label(self) -> str:
         """What readers are shown: the column's label, the model and the moment."""
-        text, unit, _ = self._meaning
-        text = text if unit in _PLAIN else f"{text} ({unit})"
-        if self.target:  # '45 % accuracy', 'loss 0.3'
-            goal, value = Metric(self.target.column), self.target.value
+        (text, unit, _), asked = self._meaning, reading(self.name, "")
+        text = text if unit in ("", "fraction") else f"{text} ({unit})"
+        if asked.target:  # '45 % accuracy', 'loss 0.3'
+            goal, value = Metric(asked.target.column), asked.target.value
             what = goal.label.lower()
             words = f"{100 * value:g} % {what}" if goal.is_score else f"{what} {value:g}"
             return f"{_COUNTED.get(self._base, text)} until {words}"
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
-        name, _, at = self.name.partition("@")
-        if model := name.partition("[")[2].rstrip("]"):
+        if model := asked.metric.partition("[")[2].rstrip("]"):
             text += f" of {_MODELS.get(model, f'the model {model!r}')}"
-        if not at:
+        if not asked.at:
             return text
-        word, _, last = at.partition(":")
-        if word == "last":
-            return f"{text}, mean of the last {last} evaluations"
-        if word not in _MOMENTS:
-            return f"{text} at round {at}"
-        within = f" (last {last} rounds)" if last else ""
-        return f"{text}, {_MOMENTS[word]}{within}"
+        if asked.at == "last":
+            return f"{text}, mean of the last {asked.last} evaluations"
+        if isinstance(asked.at, int):
+            return f"{text} at round {asked.at}"
+        within = f" (last {asked.last} rounds)" if asked.last else ""
+        return f"{text}, {_MOMENTS[asked.at]}{within}"
 
     def factor(self, table: Table) -> float:
         """What a value of the frame is multiplied by for the table."""

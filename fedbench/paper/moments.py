@@ -1,9 +1,4 @@
-"""What is computed from runs' histories: a value per run, at a round or over rounds; columns.
-
-A run that diverged keeps its last value to its last planned round, as its curve in a figure does;
-means are taken over the rounds filled in this way. Its 'std' and 'jumps' are NaN: a curve that
-stands still because the model is lost is not a smooth one.
-"""
+"""What is computed from runs' histories: a value per run, at a round or over rounds; columns."""
 
 import math
 
@@ -13,14 +8,13 @@ from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.notation import HELD_OUT, At, Reading, Target, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
-_KILO, _MEGA = 1e3, 1e6
 
 
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
-    """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
+    """The metric of each run at the moment that it names, else at `at`.
 
-    For a round that was not evaluated, the last evaluated one before it is read. `metric` may name
-    another moment: 'accuracy@best'. Infinite is only what a run never reached ('round@to:0.9').
+    For a round that was not evaluated, the last evaluated one before it is read. A run that
+    diverged keeps its last value to its last planned round. Infinite is what is never reached.
     """
     asked = reading(metric, at)
     if not {*asked.columns} <= {*frame}:
@@ -45,11 +39,8 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
 
 
 def _measured(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows of the runs that have the column, and of runs that diverged.
-
-    A probe that measures in some rounds only leaves the column empty in the others; an empty score
-    of an evaluated round is a result: it is not a number.
-    """
+    """The rows with a value of the column, and of runs that diverged."""
+    # an empty score of an evaluated round is a result; probes may measure in some rounds only
     if column.removeprefix("val_").partition("[")[0] in SCORES:
         there = frame.groupby("run_id")[column].transform("count") > 0
     else:
@@ -95,7 +86,8 @@ def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     else:
         lost = ends.index[ends.isna() | (asked.at in ("std", "jumps"))]
     sound = found.drop(lost, errors="ignore")
-    return sound.reindex([*sound.index, *lost])  # NaN where the model is lost
+    # NaN where the model is lost: a curve that stands still for this reason is not a smooth one
+    return sound.reindex([*sound.index, *lost])
 
 
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -115,11 +107,9 @@ def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame, sorted by round, with every column that follows from its columns.
 
-    `best_round`: the first round with the best accuracy so far. `seconds` of local training and the
-    server's step since the run began, without evaluation and probes; `round_seconds`: their mean
-    over the rounds since the row before, which a paper reads as 'round_seconds@median'.
-    `megabytes_down`, `megabytes_up` and their sum `megabytes`, and `thousand_sample_passes`, the
-    column `compute` in thousands: since the run began.
+    `best_round`: the first round with the best accuracy so far. `seconds`: of local training and
+    the server's step; `round_seconds`: their mean over the rounds since the row before. All but it
+    are counted from the run's beginning.
     """
     ids, there = frame["run_id"], set(frame)
     if "accuracy" in there:
@@ -133,8 +123,8 @@ def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
         per_round = (spent - spent.groupby(ids).shift(fill_value=0)) / rounds
         frame = frame.assign(seconds=spent, round_seconds=per_round)
     if {"floats_down", "floats_up"} <= there:
-        down, up = (frame[f"floats_{way}"] * _BYTES / _MEGA for way in ("down", "up"))
+        down, up = (frame[f"floats_{way}"] * _BYTES / 1e6 for way in ("down", "up"))
         frame = frame.assign(megabytes_down=down, megabytes_up=up, megabytes=down + up)
     if "compute" in there:
-        frame = frame.assign(thousand_sample_passes=frame["compute"] / _KILO)
+        frame = frame.assign(thousand_sample_passes=frame["compute"] / 1e3)
     return frame

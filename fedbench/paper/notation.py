@@ -59,20 +59,22 @@ def number_in(level: Level) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:
+def no_level(level: Level, levels: Collection[Level]) -> FedbenchError:
     """The error for a level that is not there; if one differs in its quotes alone, that one."""
     for other in levels:
         number, pair = number_in(other), (level, other)
         same = level_text(other) == level_text(level)
         if same or (number is not None and number == number_in(level)):
             this, that = (quoted(x) if isinstance(x, str) else level_text(x) for x in pair)
-            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
-    return unknown(kind, level_text(level), map(level_text, levels))
+            return FedbenchError(f"no level {this}; write it as it is listed: {that}")
+    return unknown("level", level_text(level), map(level_text, levels))
 
 
 At = str | int
-_WORDS = ("final", "best", "held-out", "mean", "median", "std", "jumps", "last", "to")
-_VARYING = ("std", "jumps")  # they need two rounds
+_WORDS = ("final", "best", "held-out", "mean", "median", "std", "jumps")
+# What is computed over N rounds, and the fewest of them
+_FEWEST = {"best": 1, "mean": 1, "median": 1, "std": 2, "jumps": 2, "last": 1}
+VARYING = ("std", "jumps")  # they say how much a curve varies
 HELD_OUT = "val_accuracy"  # the column that decides for 'held-out'
 _RENAMED = {"kilopasses": "thousand_sample_passes"}  # columns by their names up to version 0.1.0
 
@@ -132,26 +134,20 @@ def reading(text: str, usual: At = "final") -> Reading:
     metric, _, moment = text.partition("@")
     if metric in _RENAMED:
         raise FedbenchError(f"metric '{text}': {metric} is called {_RENAMED[metric]} now")
-    if not moment:
-        return Reading(metric, usual)
-    if _is_count(moment, 1):
-        return Reading(metric, int(moment))
+    if not moment or _is_count(moment, 1):
+        return Reading(metric, int(moment) if moment else usual)
     word, colon, after = moment.partition(":")
     with at(f"metric '{text}'"):
         if word == "to":
             return Reading(metric, "to", target=_target(after))
-        if word in _WORDS and (colon or word != "last"):
-            return Reading(metric, word, _window(word, after) if colon else 0)
-        raise FedbenchError(f"after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
-
-
-def _window(word: str, last: str) -> int:
-    if word in ("final", "held-out"):
-        raise FedbenchError(f"{word} is one round; write mean:N for the mean of the last N")
-    fewest = 2 if word in _VARYING else 1
-    if not _is_count(last, fewest):
-        raise FedbenchError(f"after {word}: must stand a number of rounds ≥ {fewest}")
-    return int(last)
+        if moment in _WORDS:
+            return Reading(metric, moment)
+        if not colon or word not in _FEWEST:
+            others = "such as mean:N for the mean of the last N, last:N or to:0.45"
+            raise FedbenchError(f"after @ must stand {', '.join(_WORDS)}, a round ≥ 1, or {others}")
+        if not _is_count(after, _FEWEST[word]):
+            raise FedbenchError(f"after {word}: must stand a number of rounds ≥ {_FEWEST[word]}")
+        return Reading(metric, word, int(after))
 
 
 def _target(words: str) -> Target:
@@ -162,10 +158,8 @@ def _target(words: str) -> Target:
     except ValueError:
         value = math.nan
     if not column or not math.isfinite(value) or (column == "accuracy" and not 0 < value <= 1):
-        raise FedbenchError(
-            "after to: must stand an accuracy above 0 and at most 1, such as to:0.45, or a column "
-            "and its value, such as to:loss=0.3"
-        )
+        told = "after to: must stand an accuracy above 0 and at most 1, such as to:0.45"
+        raise FedbenchError(f"{told}, or a column and its value, such as to:loss=0.3")
     return Target(column, value)
 
 

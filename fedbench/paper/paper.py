@@ -18,9 +18,7 @@ from fedbench.paper.notation import Level
 from fedbench.paper.references import check_references
 from fedbench.spec import Choice, RunSpec
 
-_ROUNDS = "{rounds}"
 ItemT = TypeVar("ItemT", Table, Figure)
-_PAGES = ("index", "run")  # pages of a report beside those of papers
 
 
 class InShort(Strict):
@@ -130,8 +128,8 @@ def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None
     def told(item: ItemT) -> ItemT:
         found = sorted({*rounds.get(item.grid, ())})
         words = f"{found[0]} to {found[-1]}" if len(found) > 1 else "".join(map(str, found))
-        texts = {name: getattr(item, name) for name in ("title", "caption")}
-        return item.model_copy(update={k: v.replace(_ROUNDS, words) for k, v in texts.items()})
+        texts = {"title": item.title, "caption": item.caption}
+        return item.model_copy(update={k: v.replace("{rounds}", words) for k, v in texts.items()})
 
     tables = {key: told(table) for key, table in paper.tables.items()}
     figures = {key: told(figure) for key, figure in paper.figures.items()}
@@ -141,8 +139,7 @@ def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None
 def require_paper_name(what: str, name: str, place: object) -> None:
     """Raise `FedbenchError`, with `place` and `what` in it, unless a paper may have this name."""
     require_name(what, name, place)
-    if name in _PAGES:
-        taken = " and ".join(f"{page}.html" for page in _PAGES)
+    if name in ("index", "run"):
         raise FedbenchError(
-            f"{place}: {what} = '{name}' is not allowed: {taken} are other pages of a report"
+            f"{place}: {what} = '{name}' is not allowed: index.html and run.html exist"
         )

@@ -1,23 +1,21 @@
-"""Refuses a paper's file that refers to an axis, level, grid, table or claim that it lacks."""
+"""Refuses a paper's file that names what it lacks, or tables, figures and claims of nothing."""
 
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
-from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
-from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
-from fedbench.paper.items import Figure, Grid, Table
-from fedbench.paper.levels import Levels, known_levels, level_settings
+from fedbench.paper.claims import Claim, Together, Trend, faults, where_of
+from fedbench.paper.items import Axes, Figure, Grid, Table
+from fedbench.paper.levels import Levels, given, known_levels, level_settings
 from fedbench.paper.notation import RESERVED_AXES, as_tuple, no_level, number_in, reading, stems
-from fedbench.spec import Choice, RunSpec
-from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, parts_of, require_free
+from fedbench.spec import RunSpec
+from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
 
 if TYPE_CHECKING:
     from fedbench.paper.paper import Paper
 
-_UNSET = object()
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
 
@@ -30,16 +28,23 @@ def check_references(paper: "Paper") -> None:
         _check_grid(f"grids.{name}", grid, paper.levels)
     for key, item in paper.items():
         _check_item(f"{'tables' if isinstance(item, Table) else 'figures'}.{key}", item, paper)
+    for key, facts in paper.facts.items():
+        with at(f"facts.{key}"):
+            registry.require_known("facts", facts.kind.name, facts.kind.params)
+    for name, claim in paper.claims.items():
+        _check_claim(f"claims.{name}", claim, paper)
+    _check_first_page(paper)
+
+
+def _check_first_page(paper: "Paper") -> None:
+    if paper.headline:
+        known = {**paper.claims, **paper.figures}
+        require_among("headline", "claim or figure", paper.headline, known)
     if paper.front:
         require_among("front", "table", paper.front, paper.tables)
         if (order := paper.tables[paper.front].order) != "best first":
             told = f"is ordered {order!r}; the front page shows one that is 'best first'"
             raise FedbenchError(f"front: table {quoted(paper.front)} {told}")
-    if paper.headline:
-        known = {**paper.claims, **paper.figures}
-        require_among("headline", "claim or figure", paper.headline, known)
-    for name, claim in paper.claims.items():
-        _check_claim(f"claims.{name}", claim, paper)
 
 
 def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
@@ -48,11 +53,10 @@ def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
     _check_apart(f"{place}.seeds", grid.seeds)
     cells = math.prod(len(labels) for labels in grid.axes.values()) * len(grid.seeds)
     if cells > MOST_CELLS:
-        raise FedbenchError(
-            f"{place}: {cells:,} cells, seeds included; a grid has at most {MOST_CELLS:,}"
-        )
+        told = f"{cells:,} cells, seeds included; a grid has at most {MOST_CELLS:,}"
+        raise FedbenchError(f"{place}: {told}")
     for where in (*grid.without, *(case.where for case in grid.cases)):
-        _check_where(place, where, grid)
+        check_where(place, where, grid.axes)
     _refuse_flattening(f"{place}.settings", grid, levels)
 
 
@@ -61,25 +65,12 @@ def _refuse_flattening(place: str, grid: Grid, levels: Levels) -> None:
     for axis, labels in grid.axes.items():
         of_levels = [level_settings(levels, axis, label) for label in labels]
         for key in grid.settings:
-            values = [_value(key, each) for each in of_levels]
+            values = [given(each, key) for each in of_levels]
             if "." in key:  # only the levels that have the part can differ in its parameter
-                values = [value for value in values if value is not _UNSET]
+                values = [value for value in values if value]
             if any(value != values[0] for value in values):
-                raise FedbenchError(
-                    f"{place}: {key} would overwrite what the levels of the axis '{axis}' differ "
-                    "in; leave it out, or set it in a case"
-                )
-
-
-def _value(key: str, settings: Mapping[str, Any]) -> Any:
-    """The value that a level gives to a field, or to `part.parameter` of the parts it names."""
-    part, _, parameter = key.partition(".")
-    if key in settings or not parameter:
-        return settings.get(key, _UNSET)
-    parts = [checked(Choice, each) for each in parts_of(settings)]
-    given = [each.params for each in parts if each.name == part]
-    usual = registry.find("method", part).fields.get(parameter) if given else None
-    return [params.get(parameter, usual) for params in given] or _UNSET
+                told = f"{key} would overwrite what the levels of the axis '{axis}' differ in"
+                raise FedbenchError(f"{place}: {told}; leave it out, or set it in a case")
 
 
 def _check_axis(place: str, axis: str, grid: Grid, levels: Levels) -> None:
@@ -110,17 +101,17 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
             raise FedbenchError(f"{place}: {told}; once is enough, without quotes")
 
 
-def _check_where(
-    place: str, where: Mapping[str, Any], grid: Grid, *, claim: bool = False, free: bool = False
+def check_where(
+    place: str, where: Mapping[str, Any], axes: Axes, *, claim: bool = False, free: bool = False
 ) -> None:
     """Refuse unknown axes and levels; `free`: an axis may be a column of a probe's table."""
     for axis, labels in where.items():
-        levels = grid.axes.get(axis, ())
+        levels = axes.get(axis, ())
         if claim and axis == "metric":
             for metric in as_tuple(labels):
                 reading(str(metric))
         elif not levels and not free:
-            require_among(place, "axis", axis, [*grid.axes, *(["metric"] if claim else [])])
+            require_among(place, "axis", axis, [*axes, *(["metric"] if claim else [])])
         for label in as_tuple(labels) if levels else ():
             if label not in levels and not (claim and stems(label, levels)):
                 raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
@@ -129,66 +120,67 @@ def _check_where(
 def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
     require_among(f"{place}.grid", "grid", item.grid, paper.grids)
     grid = paper.grids[item.grid]
+    with at(place):
+        for metric in item.metrics:
+            reading(metric)
+    check_where(f"{place}.where", item.where, grid.axes)
     if isinstance(item, Table):
-        once, again = (*item.rows, *item.columns, *item.over), []
-        _check_where(f"{place}.minus", item.minus, grid)
-        for level in item.controls:
-            require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
-        if item.printed:
-            require_among(f"{place}.printed", "table", item.printed, paper.tables)
+        once, again = (*item.rows, *item.columns, *item.over), list[str]()
+        _check_table(place, item, grid, paper)
     else:  # panels may be the hue, or stand along the bottom, too
-        usual = registry.find("figure", item.kind.name).fields.get("axis")
-        along = item.kind.params.get("axis", usual)
-        once, again = (*item.panels, *item.over), [item.hue, *([str(along)] if along else [])]
-    _check_where(f"{place}.where", item.where, grid)
+        once, again = (*item.panels, *item.over), _again(place, item)
     for axis in (*once, *again):
         require_among(place, "axis", axis, [*grid.axes, "metric"])
         if once.count(axis) > 1:
             raise FedbenchError(f"{place}: axis '{axis}' is named twice")
     for axis, levels in grid.axes.items():
         if axis not in (*once, *again) and len(as_tuple(item.where.get(axis, levels))) > 1:
-            raise FedbenchError(
-                f"{place}: axis '{axis}' has several levels and is not shown; name it as row, "
-                "column, panel or hue, or choose one level in 'where'"
-            )
+            told = f"axis '{axis}' has several levels and is not shown"
+            raise FedbenchError(f"{place}: {told}; choose one level in 'where', or show it")
+
+
+def _check_table(place: str, table: Table, grid: Grid, paper: "Paper") -> None:
+    check_where(f"{place}.minus", table.minus, grid.axes)
+    for level in table.controls:
+        require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
+    if table.printed:
+        require_among(f"{place}.printed", "table", table.printed, paper.tables)
+
+
+def _again(place: str, figure: Figure) -> list[str]:
+    """The axes that a figure has as its hue and along the bottom, once its kind is checked."""
+    kind = figure.kind
+    with at(place):
+        registry.require_known("figure", kind.name, kind.params)
+    moments = [metric for metric in figure.metrics if "@" in metric]
+    if kind.name == "curves" and moments:
+        told = f"metric: '{moments[0]}' names a moment, but curves show every round"
+        raise FedbenchError(f"{place}: {told}; write '{moments[0].partition('@')[0]}'")
+    if len(figure.metrics) != 1 and "metric" not in (*figure.panels, figure.hue):
+        raise FedbenchError(f"{place}: several metrics need 'metric' as a panel or as the hue")
+    along = kind.params.get("axis", registry.find("figure", kind.name).fields.get("axis"))
+    return [figure.hue, *([str(along)] if along else [])]
 
 
 def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
     for key in claim.shown_in:
         items = [*paper.tables, *paper.figures]
         require_among(f"{place}.shown_in", "table or figure", key, items)
-    if not isinstance(claim, Together):
-        _check_comparison(place, claim, paper)
+    if isinstance(claim, Together):
+        single = [name for name, other in paper.claims.items() if not isinstance(other, Together)]
+        for name in claim.claims:
+            require_among(f"{place}.claims", "claim", name, single)
         return
-    single = [name for name, other in paper.claims.items() if not isinstance(other, Together)]
-    for name in claim.claims:
-        require_among(f"{place}.claims", "claim", name, single)
-
-
-def _check_comparison(place: str, claim: SingleClaim, paper: "Paper") -> None:
-    if claim.table:
-        require_among(f"{place}.table", "table", claim.table, paper.tables)
-        if paper.tables[claim.table].minus:
-            raise FedbenchError(
-                f"{place}.table: {claim.table} shows differences ('minus'); name its grid instead"
-            )
-    else:
-        require_among(f"{place}.grid", "grid", claim.grid, paper.grids)
+    for fault in faults(claim):
+        raise FedbenchError(f"{place}: {fault}")
+    source, known = ("table", paper.tables) if claim.table else ("grid", paper.grids)
+    require_among(f"{place}.{source}", source, claim.table or claim.grid, known)
+    if claim.table and paper.tables[claim.table].minus:
+        raise FedbenchError(f"{place}.table: {claim.table} shows differences; name its grid")
     grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
     free = any("/" in metric for metric in claim.metrics)
-    named = [("where", claim.where), *((name, where_of(side)) for name, side in claim.sides())]
-    named += [("along", dict(claim.along))] if isinstance(claim, Trend) else []
-    for field, where in named:
-        _check_where(f"{place}.{field}", where, grid, claim=True, free=free)
-
-
-def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
-    """The claims about some tables and grids, and the claims that join only these."""
-    joining = {name: claim for name, claim in claims.items() if isinstance(claim, Together)}
-    about = {
-        name
-        for name, claim in claims.items()
-        if not isinstance(claim, Together) and (claim.table in tables or claim.grid in grids)
-    }
-    kept = about | {name for name, claim in joining.items() if about.issuperset(claim.claims)}
-    return {name: claim for name, claim in claims.items() if name in kept}
+    named: dict[str, Mapping[str, Any]] = {"where": claim.where}
+    named |= {name: where_of(side) for name, side in claim.sides()}
+    named |= {"along": claim.along} if isinstance(claim, Trend) else {}
+    for field, where in (named | {"metrics": {"metric": claim.metrics}}).items():
+        check_where(f"{place}.{field}", where, grid.axes, claim=True, free=free)

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fedbench.base.checks import Name, Strict, checked, require_name
 from fedbench.base.errors import FedbenchError, require_among
@@ -12,11 +12,10 @@ from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level, Where, as_tuple
-from fedbench.spec import NAMED, Choice, RunSpec
+from fedbench.spec import Choice
 
 Replacements = dict[str, Choice]
 
-_SUBSTITUTED = (*NAMED, "parts", "watch")
 _SHARES = ("participation", "validation")
 
 
@@ -32,22 +31,11 @@ class Numbers(Strict):
     trial_limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings of the trials of searches, below those of the run."""
 
-    @model_validator(mode="after")
-    def _known_names(self) -> "Numbers":
-        for where in Numbers.model_fields:
-            for name in getattr(self, where):
-                require_among(where, "setting", name, RunSpec.model_fields)
-        for name in getattr(self, "where", ()):  # of a case
-            require_among("where", "setting", name.partition(".")[0], RunSpec.model_fields)
-        for kind in getattr(self, "substitutes", ()):  # of a cut
-            require_among("substitutes", "kind", kind, _SUBSTITUTED)
-        return self
-
 
 class ScaleCase(Numbers):
     """Changes to some of the runs; they win over the same ones for all runs."""
 
-    where: dict[str, Level | tuple[Level, ...]]
+    where: Where
     """The runs meant, by what the paper says of them: names of data sets and models, numbers, and
     parameters of what is named ({dataset: [agnews, sst5], model: distilbert, partition.alpha: 0.1,
     participation: 0.01})."""
@@ -67,11 +55,6 @@ class ScaleCase(Numbers):
                 return False
         return True
 
-    def words(self) -> str:
-        """The runs meant, in words: 'dataset cifar10 and partition.alpha 0.1 or 0.01'."""
-        meant = {name: map(str, as_tuple(wanted)) for name, wanted in self.where.items()}
-        return " and ".join(f"{name} {' or '.join(values)}" for name, values in meant.items())
-
 
 class SeedCase(Strict):
     """How many seeds some points of a paper's grids have."""
@@ -89,16 +72,16 @@ class SeedCase(Strict):
         return there and (not self.grids or grid in self.grids)
 
     def levels(self) -> str:
-        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
-        return " and ".join(
-            f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
-            for axis, wanted in self.where.items()
-        )
+        """The levels meant, in words."""
+        return worded(self.where)
 
-    def words(self) -> str:
-        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
-        grids = f"the grid{'s' * (len(self.grids) > 1)} {', '.join(self.grids)}"
-        return " in ".join(filter(None, [self.levels(), grids if self.grids else ""]))
+
+def worded(where: Where) -> str:
+    """Levels or settings in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
+    return " and ".join(
+        f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
+        for axis, wanted in where.items()
+    )
 
 
 def quoted(name: str) -> str:
@@ -127,11 +110,6 @@ class Cut(Numbers):
     """The tables, figures and facts that are made, by name; all of them by default."""
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
     """The levels of an axis that are run, by axis; all of them by default."""
-
-    def most_seeds(self, grid: str, coords: dict[str, Level]) -> int | None:
-        """The most seeds of a point of a grid; None if the paper's number stands."""
-        meant = [case.seeds for case in self.seed_cases if case.means(grid, coords)]
-        return meant[-1] if meant else self.seeds
 
     def numbers(self, settings: dict[str, Any]) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
@@ -177,36 +155,27 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     for field, factor in numbers.factors.items():
         if isinstance(small.get(field), int | float):
             small[field] = _times(field, small[field], factor)
-    for field, most in numbers.limit.items():
-        if isinstance(small.get(field), int | float):
-            small[field] = min(small[field], type(small[field])(most))
+    small |= _above(small, numbers.limit)
     if by.tune is False:
         small.pop("tune", None)
-    elif "tune" in small:
-        small["tune"] = _cut_trials(small["tune"], settings, by)
-    return _with_short_trials(small | numbers.settings, numbers.trial_limit)
+    match small.get("tune"):
+        case {"trials": dict(trials)}:  # they are cut as the run itself is
+            of_trials = cut({k: v for k, v in settings.items() if k != "tune"} | trials, by)
+            small["tune"] = small["tune"] | {"trials": {key: of_trials[key] for key in trials}}
+    small |= numbers.settings
+    shorter = _above(small, numbers.trial_limit)
+    if small.get("tune") and shorter:
+        small["tune"] = small["tune"] | {"trials": shorter | small["tune"].get("trials", {})}
+    return small
 
 
-def _with_short_trials(run: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
-    """A run whose search, if any, has trials that stay below the limits where the run does not."""
-    longer = {
-        field: type(run[field])(most)
+def _above(settings: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+    """The limits of the numbers among the settings that are above them."""
+    return {
+        field: type(settings[field])(most)
         for field, most in limits.items()
-        if isinstance(run.get(field), int | float) and run[field] > most
+        if isinstance(settings.get(field), int | float) and settings[field] > most
     }
-    tune = run.get("tune")
-    if not tune or not longer:
-        return run
-    return run | {"tune": tune | {"trials": longer | tune.get("trials", {})}}
-
-
-def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
-    """A run's search; the settings of its trials are cut as those of the run are."""
-    match tune:
-        case {"trials": dict(trials)}:
-            small = cut({key: settings[key] for key in settings if key != "tune"} | trials, by)
-            return tune | {"trials": {key: small[key] for key in trials}}
-    return tune
 
 
 def _times(field: str, value: float, factor: float) -> float:
@@ -220,7 +189,6 @@ def _times(field: str, value: float, factor: float) -> float:
 
 
 def _substituted(chosen: Any, replacements: Replacements) -> Any:
-    """A choice, or a list of choices, after replacement."""
     if isinstance(chosen, list | tuple):
         return [_substituted(each, replacements) for each in chosen]
     choice = checked(Choice, chosen)

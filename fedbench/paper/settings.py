@@ -79,8 +79,7 @@ class Settings(Strict):
 def checked_settings(config: Mapping[str, Any], typed: Iterable[str] = ()) -> dict[str, Any]:
     """The settings of the workflow; raises `FedbenchError` in one sentence for any other.
 
-    typed: what stood after `--config`, each 'name=value', before Snakemake took 2024_05 for the
-    number 202405.
+    typed: each 'name=value', as it stood before Snakemake took 2024_05 for the number 202405.
     """
     if "batch_size" in config:  # its name up to version 0.1.0
         raise FedbenchError("--config: batch_size is called runs_per_job now, with the same values")

@@ -1,11 +1,4 @@
-"""Divides runs into jobs, so that no core stands idle while another has jobs left.
-
-Runs of one job wait for the same files: they are of one data set and one search, and trials, which
-a search waits for, are apart from other runs. So what a run waits for does not depend on which
-other runs share its job, and Snakemake trains nothing again if the jobs are cut in another way.
-All trials of a search are in one job, or in few if they do not fit: once it ends, the runs that
-wait for this search can start, though other trials are still being trained.
-"""
+"""Divides runs into jobs, so that no core stands idle while another has jobs left."""
 
 import heapq
 import math
@@ -38,16 +31,13 @@ _MAPPED = 4000  # MB of a data set; a larger one is mapped from a file
 
 @dataclass(frozen=True)
 class Job:
-    """Runs for one process, in the order of the plan, and the seconds they may take on a core.
+    """Runs for one process that wait for the same files, so that jobs may be cut in any way."""
 
-    data: the key of their data set; search: the id of the search that they wait for, or ''.
-    """
-
-    data: str
-    search: str
-    trial: bool
-    runs: dict[str, RunSpec]
-    seconds: float
+    data: str  # the key of their data set
+    search: str  # the id of the search that they wait for, or ''
+    trial: bool  # whether searches wait for them
+    runs: dict[str, RunSpec]  # in the order of the plan
+    seconds: float  # that they may take on a core
 
     @property
     def minutes(self) -> int:
@@ -65,9 +55,8 @@ def make_jobs(
 ) -> list[Job]:
     """The jobs that train the runs of which `seconds` has the costs, in the order to start them.
 
-    size: the most runs that a job has; cores: how many jobs run at the same time. Without `cores`,
-    as on a cluster, a job takes up to about 20 minutes. Trials come first, since other runs wait
-    for them, then the longest jobs.
+    size: the most runs that a job has; cores: how many jobs run at the same time, none on a
+    cluster. Trials come first, those of a search in as few jobs as can be.
     """
     longest = _ON_CLUSTER
     if cores:
@@ -102,9 +91,7 @@ def _pieces(
 ) -> list[list[str]]:
     """The runs in as few pieces as `size` and `longest` allow, of about equal seconds.
 
-    whole: what is not divided unless one job cannot hold it, such as the trials of a search. The
-    longest unit goes first, each to the piece that has the fewest seconds of those with room for
-    it, or to a new one.
+    What is `whole` is divided only where one job cannot hold it. The longest unit goes first.
     """
 
     def fewest(runs: int, total: float) -> int:

@@ -1,8 +1,4 @@
-"""Refuses, before anything is trained, a plan whose tables, figures and claims would lack values.
-
-First a scale or a selection that names what there is not; then, for each paper, metrics, probes'
-tables and printed numbers that no run or cell will have, and levels that are the same runs.
-"""
+"""Refuses, before anything is trained, a plan whose tables, figures or claims lack values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +7,12 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
-from fedbench.paper.items import Figure, Grid
+from fedbench.paper.items import Axes, Figure, Grid
 from fedbench.paper.metrics import require_column
-from fedbench.paper.notation import Level, Where, as_tuple, level_text, no_level, reading
+from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.scale import Cut, Scale
+from fedbench.paper.references import check_where
+from fedbench.paper.scale import Cut, Numbers, Scale, worded
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs
@@ -29,16 +26,15 @@ _Place = tuple[dict[str, Level], int, str]  # a point of a grid, a seed, and the
 def check_scale(
     workflow: Path, name: str, scale: Scale, papers: dict[str, Paper], tables: tuple[str, ...]
 ) -> None:
-    """Refuse a scale that names a paper, table, figure, level, point or run that there is not.
+    """Refuse a scale, or a selection of `tables`, that names what these papers have not.
 
-    And a selection of `tables` that names no table or figure of these papers. What the scale says
-    of papers that are not among these, or of all papers, is not checked without them.
+    What it says of other papers, or of all papers, is not checked without them.
     """
     files = files_by_name(workflow / "papers", "*.yaml")
     file = find_file(workflow / "scales", f"{name}.yaml")
     _check_names(str(file), scale)
     if papers.keys() >= files.keys():
-        _check_levels(f"{file}: levels", scale.levels, papers.values())
+        _check_levels(f"{file}: levels", {**scale.levels}, papers.values())
         for case in scale.seed_cases:
             _check_levels(f"{file}: seed_cases.where", case.where, papers.values())
     for paper, by in scale.papers.items():
@@ -55,59 +51,58 @@ def check_scale(
 
 
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:
-    _check_levels(f"{place}.levels", by.levels, [paper])
+    _check_levels(f"{place}.levels", {**by.levels}, [paper])
     places = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
     for case in by.seed_cases:
         if not any(case.means(*each) for each in places):
-            told = f"no grid of the paper has a point of {case.words()}"
+            told = f"no point of {worded(case.where)} in {', '.join(case.grids) or 'any grid'}"
             raise FedbenchError(f"{place}.seed_cases: {told}")
     runs = [printed_choices(resolve(paper, paper.grids[key], at)) for key, at in places]
     for few in by.cases:  # one that means no run, as a misspelt name would
         if not any(few.means(run) for run in runs):
-            raise FedbenchError(f"{place}.cases: no run of the paper has {few.words()}")
+            raise FedbenchError(f"{place}.cases: no run of the paper has {worded(few.where)}")
     keys = [key for key, _ in paper.everything()]
     for key in by.keep or ():
         require_among(f"{place}.keep", "table or figure", key, keys)
 
 
 def _check_names(place: str, by: Cut) -> None:
-    """Refuse a name in `where` or `substitutes` that nothing has, in whatever paper it is meant."""
+    """Refuse the name of a setting, or of what a setting names, that nothing has in any paper."""
+    for each in (by, *by.cases):
+        _check_settings(place, {field: getattr(each, field) for field in Numbers.model_fields})
     for field, replacements in by.substitutes.items():
-        kind = _KINDS[field]
+        require_among(f"{place}: substitutes", "kind", field, _KINDS.keys() - {"shift"})
         with at(f"{place}: substitutes.{field}"):
             for name, other in replacements.items():
-                registry.find(kind, name)
-                registry.require_known(kind, other.name, other.params)
+                registry.find(_KINDS[field], name)
+                registry.require_known(_KINDS[field], other.name, other.params)
     for case in by.cases:
-        for field, wanted in case.where.items():
-            if field in _KINDS:
-                with at(f"{place}: cases.where.{field}"):
-                    for each in as_tuple(wanted):
-                        registry.find(_KINDS[field], str(each))
+        _check_settings(place, {"cases.where": [name.partition(".")[0] for name in case.where]})
+        for field in [name for name in case.where if name in _KINDS]:
+            with at(f"{place}: cases.where.{field}"):
+                for level in as_tuple(case.where[field]):
+                    registry.find(_KINDS[field], str(level))
 
 
-def _check_levels(
-    place: str, chosen: Mapping[str, Level | tuple[Level, ...]], papers: Iterable[Paper]
-) -> None:
+def _check_settings(place: str, named: Mapping[str, Iterable[str]]) -> None:
+    for field, names in named.items():
+        for name in names:
+            require_among(f"{place}: {field}", "setting", name, RunSpec.model_fields)
+
+
+def _check_levels(place: str, chosen: Where, papers: Iterable[Paper]) -> None:
     """Refuse an axis or a level that no grid of these papers has."""
-    axes: dict[str, list[Level]] = {}
+    axes: Axes = {}
     for grid in [grid for paper in papers for grid in paper.grids.values()]:
         for axis, levels in grid.axes.items():
-            axes.setdefault(axis, []).extend(levels)
-    for axis, wanted in chosen.items():
-        require_among(place, "axis", axis, axes)
-        for level in as_tuple(wanted):
-            if level not in axes[axis]:
-                raise FedbenchError(f"{place}: {no_level(level, axes[axis], f'level of {axis}')}")
+            axes[axis] = axes.get(axis, ()) + levels
+    check_where(place, chosen, axes)
 
 
 def check_paper(
     file: Path, whole: Paper, shown: Paper, cells: Sequence[Cell], searches: Mapping[str, str]
 ) -> None:
-    """Refuse a paper, whose YAML is `file`, that asks its cells for what they will not have.
-
-    whole, shown: as in its file, and without what is left out; searches: their ids, by run.
-    """
+    """Refuse a paper, as `whole` in its file, of which `shown` asks for what no cell will have."""
     with at(str(file)):
         _refuse_same_runs(shown, cells)
         searched = {searches[cell.run_id]: cell.run for cell in cells if cell.run_id in searches}
@@ -164,9 +159,7 @@ def _runs(cells: Iterable[Cell], grid: str, where: Where) -> list[RunSpec]:
 def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
     """Refuse levels of an axis that stand for the same runs wherever both stand.
 
-    Such as those of a template without '$': their rows would be equal, and claims would compare
-    runs with themselves. Single points may be the same run, as where two scalings of one size meet
-    at a parameter of 0. A scale may put one data set in the place of two: the paper decides.
+    Single points may be the same run, and a scale may put one data set in the place of two.
     """
     for key, grid in paper.grids.items():
         of_grid = [(cell.coords, cell.seed, cell.run_id) for cell in cells if cell.grid == key]

@@ -48,13 +48,10 @@ class Speeds:
 
 
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
-    """The speeds of the finished runs in `results`; `core` has those of models without runs.
-
-    A damaged record says nothing of speed and is passed over; `status` and `collect` name it.
-    """
+    """The speeds of the finished runs in `results`; `core` has those of models without runs."""
     done, took = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for file in Results(results).records():
-        with suppress(FedbenchError, KeyError):
+        with suppress(FedbenchError, KeyError):  # `status` and `collect` name a damaged record
             record = RunFolder(file.parent).record() or {}
             trained, seconds = record["sample_passes"], record["seconds"]["train"]
             known = all(isinstance(number, int | float) for number in (trained, seconds))
@@ -74,13 +71,10 @@ def _named(model: Choice) -> str:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a run: samples that it trains on, rows of its history, seconds on a core or GPU.
+    """The cost of a run."""
 
-    A sample is counted as often as it goes forward and backward.
-    """
-
-    passes: float
-    rows: float
+    passes: float  # samples, as often as they go forward and backward
+    rows: float  # of its history
     core_seconds: float
     gpu_seconds: float
 
@@ -116,20 +110,16 @@ def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Budget:
-    """The cost of some runs; GPU hours are those of one GPU.
-
-    sample_passes: training samples, each counted as often as it goes forward and backward;
-    hours_here: until the last run ends, with all cores of a machine; disk_mb: of the run folders.
-    """
+    """The cost of some runs."""
 
     runs: int
     sample_passes: float
-    gpu_hours: float
-    hours_here: float
-    disk_mb: float
+    gpu_hours: float  # of one GPU
+    hours_here: float  # until the last run ends, with all cores of a machine
+    disk_mb: float  # of the run folders
 
     def words(self) -> dict[str, str]:
-        """The budget in words; 'hours here' are those with all cores of this machine."""
+        """The budget in words."""
         return {
             "runs": str(self.runs),
             "sample passes": f"{self.sample_passes:.2e}",
@@ -149,10 +139,8 @@ def by_table(
 ) -> dict[str, Budget]:
     """The cost of each table and figure alone, with its searches, and of all of them together.
 
-    A run that several tables share counts in each, and once in all together. folder: holds the data
-    files of data sets that do not declare their size; cores: by default those of this machine;
-    parts: plans of some of the runs, whose cost comes last, by name; most: with more tables and
-    figures than so many, those of a paper are one row.
+    folder: of the data files; parts: plans of some of the runs, whose cost comes last, by name;
+    most: with more tables and figures than so many, those of a paper are one row.
     """
     all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
     needed = {
@@ -183,10 +171,7 @@ def by_table(
 def hours_left(
     plan: Plan, claims: Mapping[str, Collection[str]], speeds: Speeds, finished: Container[str]
 ) -> dict[str, float]:
-    """By claim, the hours here until its runs that are not finished are, trials included.
-
-    claims: the ids of each claim's runs. None is over before its longest run.
-    """
+    """By claim, of whose runs `claims` has the ids, the hours here until they all are finished."""
     all_costs, hours = costs(plan.runs, speeds, partial(samples, folder=Path())), {}
     for name, ids in claims.items():
         needed = plan.needed(cell for cell in plan.cells if cell.run_id in ids)
@@ -203,10 +188,7 @@ def in_words(hours: float) -> str:
 
 
 def summary(plan: Plan, log: str) -> str:
-    """Two sentences: how many runs were to be trained, and how long each rule took by the log.
-
-    The first tells how many of them more than one table or figure rests on.
-    """
+    """Two sentences: how many runs were to be trained, and how long each rule took by the log."""
     places: Counter[str] = Counter()
     for name, paper in plan.papers.items():
         for _, item in paper.items():

@@ -27,10 +27,7 @@ def data_key(choice: Choice) -> str:
 
 
 def samples(choice: Choice, folder: Path) -> tuple[int, int]:
-    """Training and test samples; a data set that does not declare them is read from `folder`.
-
-    Raises `FedbenchError` if it cannot be read.
-    """
+    """Training and test samples; a data set that does not declare them is read from `folder`."""
     return _samples(choice.name, json.dumps(choice.params), folder) or _USUAL
 
 
@@ -63,9 +60,7 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
     folder = Results(results).run(run_id)
     record = folder.finished(run_id)
     if record is None:
-        raise FedbenchError(
-            f"{folder.path}: this run is not complete; the same command of Snakemake trains it"
-        )
+        raise FedbenchError(f"{folder.path}: not complete; the same command of Snakemake trains it")
     return folder, record
 
 
@@ -78,9 +73,7 @@ def has_failed(run_id: str, results: Path) -> bool:
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     """Raise `FedbenchError` if data differ between runs, or have been replaced since.
 
-    Data sets with the same name and parameters are compared as a whole, so that a file may be
-    compressed anew. Of others the files that both have read are compared, such as those of a data
-    set with and without its development file.
+    Of data sets with other parameters the files that both have read are compared.
     """
     told = list(runs)
     files: dict[str, dict[str, list[str]]] = {}

@@ -1,9 +1,4 @@
-"""The Python that the workflow's rules call, and the conda environment that may hold it.
-
-`snakemake --sdm conda` makes the environment from environment.yml. Snakemake copies that file into
-a folder of its own before conda reads it, so that relative paths in it would lead nowhere; and
-where fedbench was installed from a wheel, no project lies beside it.
-"""
+"""The Python that the workflow's rules call, and the conda environment that may hold it."""
 
 import json
 import shlex
@@ -23,11 +18,10 @@ def command(conda: bool) -> str:
 
 
 def write_environment(file: Path, copy: Path) -> str:
-    """Write environment.yml as it holds in any folder; returns the path of the copy, absolute.
+    """Write environment.yml with absolute paths and the fedbench that runs here; returns its path.
 
-    Paths in it, such as that of the `constraints.txt` beside `file`, begin at the root, and it has
-    the fedbench that runs here: the checkout, or what pip needs to install it again. Snakemake
-    makes environments before it starts a job, so that no rule can write the file.
+    Snakemake copies the file into a folder of its own, and makes environments before it starts a
+    job, so that no rule can write it.
     """
     project = file.resolve().parent
     fedbench = f"-e {shlex.quote(str(project))}"
@@ -45,12 +39,8 @@ def write_environment(file: Path, copy: Path) -> str:
 
 
 def installed_from(name: str, version: str, record: str | None) -> str:
-    """The requirement that installs fedbench again, from pip's record of where it came from.
-
-    name: what its distribution is called, which is not the name that is imported. There is no
-    record of a version that came from a package index.
-    """
-    if not record:
+    """The requirement that installs fedbench again, from pip's record of where it came from."""
+    if not record:  # it came from a package index
         return f"{name}=={version}"
     origin = json.loads(record)
     source = origin.get("vcs_info")

@@ -1,7 +1,4 @@
-"""From papers and a scale to the runs that must be trained.
-
-Cells with the same settings share one run, whichever tables, figures or papers they belong to.
-"""
+"""From papers and a scale to the runs that must be trained."""
 
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +9,9 @@ from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
+from fedbench.paper.claims import Together
 from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
-from fedbench.paper.references import kept_claims
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.points import Cell as Cell
@@ -26,27 +23,20 @@ from fedbench.spec import RunSpec
 
 @dataclass(frozen=True)
 class Plan:
-    """The papers at one scale, all their cells, and the runs to train by id.
-
-    about: what the scale is for, by its file; speeds: samples per second on one core by model, as
-    it declares them; tables: those that were asked for, empty for all; texts: of the papers' files;
-    asked: the papers with no other tables and claims than were asked for; papers: these without
-    what the scale leaves out, which `left_out` has; searches: id of a run that has a search → id of
-    the search; trials: id of a search → ids of its trial runs.
-    """
+    """The papers at one scale, all their cells, and the runs to train; equal cells share a run."""
 
     scale: str
-    about: str
-    speeds: dict[str, float]
-    tables: tuple[str, ...]
-    texts: dict[str, str]
-    asked: dict[str, Paper]
-    papers: dict[str, Paper]
+    about: str  # what the scale is for, by its file
+    speeds: dict[str, float]  # samples per second on one core by model, as it declares them
+    tables: tuple[str, ...]  # that were asked for; empty for all
+    texts: dict[str, str]  # of the papers' files
+    asked: dict[str, Paper]  # with no other tables and claims than were asked for
+    papers: dict[str, Paper]  # these without what the scale leaves out
     left_out: dict[str, LeftOut]
     cells: list[Cell]
-    runs: dict[str, RunSpec]
-    searches: dict[str, str]
-    trials: dict[str, list[str]]
+    runs: dict[str, RunSpec]  # by id
+    searches: dict[str, str]  # id of a run that has a search → id of the search
+    trials: dict[str, list[str]]  # id of a search → ids of its trial runs
 
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
@@ -65,10 +55,7 @@ class Plan:
         return {cell.run_id: cell.run for cell in self.cells if cell.paper == paper}
 
     def to_train(self, train: str) -> "Plan":
-        """The plan of the runs to train: 'all', 'none', or those of methods, separated by commas.
-
-        Their searches are among them. Raises `FedbenchError` on a method that no run has.
-        """
+        """The plan of the runs to train: 'all', 'none', or those of methods between commas."""
         if train == "all":
             return self
         levels = {str(cell.coords["method"]) for cell in self.cells if "method" in cell.coords}
@@ -88,10 +75,7 @@ class Plan:
 
 
 def _names(train: str, levels: set[str]) -> tuple[str, ...]:
-    """The names between the commas; 'FedAvg, momentum 0.9' is one where a method is called so.
-
-    The longest name that fits counts.
-    """
+    """The names between the commas, the longest that fit: a method may be 'FedAvg, momentum'."""
     words, names = split(train), []
     while words:
         fitting = (n for n in range(len(words), 0, -1) if ", ".join(words[:n]) in levels)
@@ -106,8 +90,7 @@ def make_plan(
 ) -> Plan:
     """The plan of some papers at a scale; `tables` leaves only what these tables and figures need.
 
-    Its runs will have the metrics and tables that the papers ask for. Raises `FedbenchError` naming
-    the file, field and value on any bad input; imports no torch.
+    Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
     """
     whole, cuts = load_papers(workflow, papers), load_scale(workflow, scale)
     check_scale(workflow, scale, cuts, whole, tables)
@@ -147,8 +130,9 @@ def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
                 printed = RunSpec(**settings)
                 small = RunSpec(**cut(printed_choices(settings), by))
             difference = substitutions(printed, small)
+            few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
             # the values of a seed are checked, as all others of `small` are
-            for seed in grid.seeds[: by.most_seeds(key, coords)]:
+            for seed in grid.seeds[: few[-1] if few else by.seeds]:
                 run = small.model_copy(update={"seed": seed})
                 yield Cell(name, key, coords, seed, run, difference)
 
@@ -190,7 +174,17 @@ def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
         for field in ("tables", "figures", "facts")
     }
     kept = {key: paper.grids[key] for key in grids}
-    claims = kept_claims(paper.claims, {*items["tables"]}, {*kept})
+    about = {
+        name
+        for name, claim in paper.claims.items()
+        if not isinstance(claim, Together)
+        and (claim.table in items["tables"] or claim.grid in kept)
+    }
+    claims = {
+        name: claim
+        for name, claim in paper.claims.items()
+        if about.issuperset(claim.claims if isinstance(claim, Together) else (name,))
+    }
     return paper.model_copy(update=items | {"grids": kept, "claims": claims})
 
 

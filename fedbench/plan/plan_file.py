@@ -1,7 +1,4 @@
-"""The plan as a file, which the rule `plan` writes and every later step reads.
-
-Its name has the plan's fingerprint in it, so that the plan of another selection is another file.
-"""
+"""The plan as a file, which the rule `plan` writes and every later step reads."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,13 +6,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.checks import Name, Strict
+from pydantic import TypeAdapter
+
+from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
-from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell, Plan, only, part_of, told
 from fedbench.plan.points import LeftOut
@@ -23,79 +21,42 @@ from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
-# Fields that a plan and its file have alike
-_SAME = ("scale", "about", "speeds", "tables", "texts", "left_out", "searches")
 _OF_POINT = ("paper", "grid", "coords", "substituted")  # of a cell, and of its point in the file
+_MAKE_IT = "start the workflow, or make it with `fedbench plan --write`"
 
 
-class _Point(Strict):
-    """A point of a grid with its seeds, each with the id of its run."""
-
-    paper: str
-    grid: str
-    coords: dict[str, Level]
-    substituted: Substitutions
-    runs: tuple[tuple[int, Name], ...]
-
-
-class PlanContent(Strict):
-    """All of a plan; the settings of runs are not looked at before somebody asks for them."""
-
-    fingerprint: str
-    """Of all else but the settings, for which the ids stand; by it one plan is told from others."""
-    scale: Name
-    about: str
-    speeds: dict[str, float]
-    tables: tuple[str, ...]
-    texts: dict[Name, str]
-    """The text of each paper's file."""
-    shown: dict[Name, tuple[str, ...]]
-    """The keys of the tables, figures and facts that the scale leaves of each paper."""
-    grids: dict[Name, tuple[str, ...]]
-    """The keys of the grids that it leaves."""
-    left_out: dict[Name, LeftOut]
-    searches: dict[Name, Name]
-    trials: dict[Name, tuple[Name, ...]]
-    points: tuple[_Point, ...]
-    runs: dict[Name, dict[str, Any]]
-
-    def own_fingerprint(self) -> str:
-        """The fingerprint that this content has, whatever it says."""
-        fields = self.model_dump(mode="json", exclude={"fingerprint", "runs"})
-        return digest(fields | {"runs": list(self.runs)})
-
-
-def _content(plan: Plan) -> PlanContent:
-    """What is written of a plan, without the settings of its runs."""
+def _content(plan: Plan) -> dict[str, Any]:
+    """What is written of a plan but the settings of its runs, for which their ids stand."""
     points = grouped(plan.cells, lambda cell: (cell.paper, cell.grid, *cell.coords.items()))
-    content = PlanContent(
-        **{name: getattr(plan, name) for name in _SAME},
-        fingerprint="",
-        shown={n: tuple(key for key, _ in x.everything()) for n, x in plan.papers.items()},
-        grids={name: tuple(paper.grids) for name, paper in plan.papers.items()},
-        trials={search: tuple(ids) for search, ids in plan.trials.items()},
-        points=tuple(
-            _Point(
-                **{name: getattr(cells[0], name) for name in _OF_POINT},
-                runs=tuple((cell.seed, cell.run_id) for cell in cells),
-            )
+    content = {
+        **{name: getattr(plan, name) for name in ("scale", "about", "speeds", "tables", "texts")},
+        "shown": {name: [key for key, _ in x.everything()] for name, x in plan.papers.items()},
+        "grids": {name: list(paper.grids) for name, paper in plan.papers.items()},
+        **{name: getattr(plan, name) for name in ("left_out", "searches", "trials")},
+        "points": [
+            {name: getattr(cells[0], name) for name in _OF_POINT}
+            | {"runs": [(cell.seed, cell.run_id) for cell in cells]}
             for cells in points.values()
-        ),
-        runs={run_id: {} for run_id in plan.runs},
-    )
-    return content.model_copy(update={"fingerprint": content.own_fingerprint()})
+        ],
+    }
+    plain = TypeAdapter(Any).dump_python(content, mode="json")
+    return {"fingerprint": _fingerprint(plain, plan.runs), **plain}
+
+
+def _fingerprint(content: Mapping[str, Any], runs: Iterable[str]) -> str:
+    listed = {key: each for key, each in content.items() if key not in ("fingerprint", "runs")}
+    return digest(listed | {"runs": list(runs)})
 
 
 def fingerprint(plan: Plan) -> str:
     """By which a plan is told from one of other papers, tables or settings."""
-    return _content(plan).fingerprint
+    return str(_content(plan)["fingerprint"])
 
 
 def to_json(plan: Plan) -> str:
     """The plan as text, each run with the settings that differ from the defaults."""
     runs = {k: run.model_dump(mode="json", exclude_defaults=True) for k, run in plan.runs.items()}
-    content = _content(plan).model_dump(mode="json", exclude={"runs"})
-    return json.dumps(content | {"runs": runs}, indent=1) + "\n"
+    return json.dumps(_content(plan) | {"runs": runs}, indent=1) + "\n"
 
 
 def write_plan(plan: Plan, results: Path) -> None:
@@ -113,11 +74,9 @@ def planned_file(results: Path, scale: str) -> Path:
     if not files:
         there = [each.name for each in matching(results, "*/")]
         others = [name for name in there if Results(results).plans(name)]
-        told = f"; runs were started at {', '.join(others)}: name one with --scale"
-        raise FedbenchError(
-            f"{results}: there is no plan of scale '{scale}'"
-            + (told if others else "; start the workflow, or make it with `fedbench plan --write`")
-        )
+        scales = f"runs were started at {', '.join(others)}: name one with --scale"
+        told = scales if others else _MAKE_IT
+        raise FedbenchError(f"{results}: there is no plan of scale '{scale}'; {told}")
     return max(files, key=lambda file: file.stat().st_mtime)
 
 
@@ -127,91 +86,87 @@ def read_plan(results: Path, scale: str) -> Plan:
 
 
 class PlanFile:
-    """A plan on disk, of which only what is asked for is built.
+    """A plan on disk, of whose 100,000 runs only those that are asked for are built and checked.
 
-    A process that trains a few of 100,000 runs must not wait until the settings of all are checked.
     Raises `FedbenchError` naming the file if it is no plan, or was changed since it was written.
     """
 
     def __init__(self, file: Path) -> None:
         if not file.exists():
-            raise FedbenchError(
-                f"{file}: there is no plan; start the workflow, which makes it, or make it with "
-                "`fedbench plan --write`"
-            )
+            raise FedbenchError(f"{file}: there is no plan; {_MAKE_IT}")
         self._file = file
         with self._is_plan():
-            self._content = content = PlanContent(**read_json(file))
-            named = [(search, run_id) for run_id, search in content.searches.items()]
-            named += [(search, each) for search, ids in content.trials.items() for each in ids]
-            named += [(each.paper, run_id) for each in content.points for _, run_id in each.runs]
-            for name, run_id in named:
-                if run_id not in content.runs:
-                    lost = f"{name} has the run {run_id!r}"
-                    raise FedbenchError(f"{lost}, which is not among its runs")
-            if content.fingerprint != content.own_fingerprint():
+            self._content = content = read_json(file)
+            names = (*content["texts"], *content["runs"], *content["trials"])
+            for name in (content["scale"], *names, *content["searches"].values()):
+                require_name("a name", name, "its lists")  # they become paths
+            if content["fingerprint"] != _fingerprint(content, content["runs"]):
                 raise FedbenchError("its lists of runs are not those that it was made with")
 
     def _is_plan(self) -> AbstractContextManager[None]:
         remedy = "delete it and start the workflow again, which makes it anew"
-        return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
+        return failing(f"{self._file}: is no plan", remedy, (FedbenchError, Exception))
 
     def runs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
-        """The settings of some runs; raises `FedbenchError` if one is not in the plan.
-
-        They are those that their ids say: a damaged file, or a plug-in edited since, is refused.
-        """
+        """The settings of some runs; `FedbenchError` if one is not in the plan, or was changed."""
         found = self._specs(run_ids)
         self._require_as_named(found)
         return found
 
     def of_paper(self, paper: str) -> list[RunSpec]:
         """The runs of a paper; raises `FedbenchError` if the plan does not have it."""
-        require_among("", "paper in this plan", paper, self._content.texts)
-        points = [point for point in self._content.points if point.paper == paper]
-        ids = dict.fromkeys(run_id for point in points for _, run_id in point.runs)
+        require_among("", "paper in this plan", paper, self._content["texts"])
+        points = [point for point in self._content["points"] if point["paper"] == paper]
+        ids = dict.fromkeys(run_id for point in points for _, run_id in point["runs"])
         return list(self.runs(ids).values())
 
     def search(self, search: str) -> tuple[RunSpec, list[RunSpec]]:
         """A run that the search chooses for, and the trials; `FedbenchError` if it is not there."""
-        require_among("", "search in this plan", search, self._content.trials)
-        trials = self._content.trials[search]
-        run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)
-        if run_id is None:
+        require_among("", "search in this plan", search, self._content["trials"])
+        trials = self._content["trials"][search]
+        runs = (k for k, chosen in self._content["searches"].items() if chosen == search)
+        if (run_id := next(runs, None)) is None:
             raise FedbenchError(f"no run in this plan asks for the search '{search}'")
         found = self.runs((run_id, *trials))
         return found[run_id], [found[trial] for trial in trials]
 
     def plan(self) -> Plan:
         """The plan as it was written."""
-        content, texts = self._content, self._content.texts
+        content = self._content
         with self._is_plan():
-            runs = self._specs(content.runs)
-            whole = {name: Paper(**read_value(text)) for name, text in texts.items()}
+            runs = self._specs(content["runs"])
+            whole = {name: Paper(**read_value(text)) for name, text in content["texts"].items()}
+            left_out = TypeAdapter(dict[str, LeftOut]).validate_python(content["left_out"])
+            substituted = TypeAdapter(list[Substitutions]).validate_python(
+                [point["substituted"] for point in content["points"]]
+            )
+            cells = [
+                Cell(point["paper"], point["grid"], point["coords"], seed, runs[run_id], changed)
+                for point, changed in zip(content["points"], substituted, strict=True)
+                for seed, run_id in point["runs"]
+            ]
         # an id takes a tenth of a millisecond: of a whole plan those with plug-ins are looked at
         self._require_as_named({k: run for k, run in runs.items() if run.plugins()})
-        cells = [
-            Cell(each.paper, each.grid, each.coords, seed, runs[run_id], each.substituted)
-            for each in content.points
-            for seed, run_id in each.runs
-        ]
         of_paper = grouped(cells, lambda cell: cell.paper)
-        asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
-        shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
+        tables = tuple(content["tables"])
+        asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
+        shown = {n: part_of(asked[n], content["shown"][n], content["grids"][n]) for n in whole}
+        same = ("scale", "about", "speeds", "texts", "searches", "trials")
         return Plan(
-            **{name: getattr(content, name) for name in _SAME},
+            **{name: content[name] for name in same},
+            tables=tables,
+            left_out=left_out,
             asked={name: told(paper, of_paper.get(name, ())) for name, paper in asked.items()},
             papers={name: told(paper, of_paper.get(name, ())) for name, paper in shown.items()},
             cells=cells,
             runs=runs,
-            trials={search: list(ids) for search, ids in content.trials.items()},
         )
 
     def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         specs = {}
         for run_id in run_ids:
-            require_among("", "run in this plan", run_id, self._content.runs)
-            specs[run_id] = RunSpec(**self._content.runs[run_id])
+            require_among("", "run in this plan", run_id, self._content["runs"])
+            specs[run_id] = checked(RunSpec, self._content["runs"][run_id])
         return specs
 
     def _require_as_named(self, runs: Mapping[str, RunSpec]) -> None:
@@ -219,10 +174,7 @@ class PlanFile:
         for run_id, run in runs.items():
             if run.id != run_id:
                 used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
-                raise FedbenchError(
-                    f"{self._file}: run {run_id} was planned with other plug-ins than there are "
-                    f"now in {used}; start the workflow again, which makes the plan anew"
-                    if used
-                    else f"{self._file}: run {run_id} has other settings than its id says; delete "
-                    "the file and start the workflow again to make it anew"
-                )
+                told = "has other settings than its id says; delete the file and"
+                told = f"was planned with other plug-ins than now in {used};" if used else told
+                remedy = "start the workflow again, which makes the plan anew"
+                raise FedbenchError(f"{self._file}: run {run_id} {told} {remedy}")

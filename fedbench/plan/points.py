@@ -1,7 +1,4 @@
-"""The points of a paper's grid, the settings of each, and a point with one seed: a cell.
-
-And what a scale leaves out of a paper: tables and figures, points of others, and levels.
-"""
+"""The points of a paper's grid, the settings of each, and what a scale leaves out of a paper."""
 
 import itertools
 from dataclasses import dataclass
@@ -91,16 +88,13 @@ class PointsLeftOut:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a scale leaves out: tables and figures, points of others, and levels by axis.
-
-    `about` is what the scale's file says of it, `axes` what the paper's file says of some axes.
-    """
+    """What a scale leaves out: tables and figures, points of others, and levels by axis."""
 
     items: tuple[ItemLeftOut, ...]
     points: tuple[PointsLeftOut, ...]
     levels: dict[str, tuple[Level, ...]]
-    about: str
-    axes: dict[str, str]
+    about: str  # what the scale's file says of it
+    axes: dict[str, str]  # what the paper's file says of some axes
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""

@@ -20,14 +20,11 @@ from fedbench.spec import Choice
 
 @dataclass(frozen=True)
 class Stat:
-    """Mean and sample standard deviation (None where it is unknown or there is one value).
-
-    line: where it stands in the file of printed numbers, if it is one of them.
-    """
+    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
 
     mean: float
     std: float | None
-    line: int | str = field(default="?", compare=False)
+    line: int | str = field(default="?", compare=False)  # in the file of printed numbers
 
 
 @dataclass(frozen=True)
@@ -73,34 +70,28 @@ class Printed:
 
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
-    printed = Printed(path, {})
-    if exists(path):
-        for place, stat in _rows(path):
-            if place in printed.numbers:
-                repeated = f"repeats line {printed.numbers[place].line}"
-                raise FedbenchError(f"{path}: line {stat.line} {repeated}")
-            printed.numbers[place] = stat
-    return printed
+    return _once(path, _rows(path) if exists(path) else ())
 
 
 def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
-    """The numbers that the paper of that name prints, at the places that its tables have.
-
-    A level that is a number may be spelled in any way: 'alpha=1.0' is the place of alpha: 1.
-    """
+    """The numbers that the paper of that name prints, at the places that its tables have."""
     printed = read_printed(find_file(papers, f"{name}.yaml").with_suffix(".printed.csv"))
     odd = {place.table for place in printed.numbers if _by_value(place) != place}
     named = (key for key, table in paper.tables.items() if (table.printed or key) in odd)
     there = [x for key in named for x in _places(key, paper)]
     homes = {**{_by_value(x): x for x in there}, **{x: x for x in there}}
-    moved: dict[Place, Place] = {}
-    for place in printed.numbers:
-        home = homes.get(place) or homes.get(_by_value(place)) or place
-        if other := moved.get(home):
-            repeated = f"repeats line {printed.numbers[other].line}"
-            raise FedbenchError(f"{printed.at(place)} {repeated}")
-        moved[home] = place
-    return Printed(printed.path, {x: printed.numbers[p] for x, p in moved.items()})
+    found = [(homes.get(x) or homes.get(_by_value(x)) or x, n) for x, n in printed.numbers.items()]
+    return _once(printed.path, found)
+
+
+def _once(path: Path, found: Iterable[tuple[Place, Stat]]) -> Printed:
+    """The numbers by place; raises `FedbenchError` on two for one place."""
+    numbers: dict[Place, Stat] = {}
+    for place, stat in found:
+        if place in numbers:
+            raise FedbenchError(f"{path}: line {stat.line} repeats line {numbers[place].line}")
+        numbers[place] = stat
+    return Printed(path, numbers)
 
 
 def _by_value(place: Place) -> Place:
@@ -120,10 +111,8 @@ def _rows(path: Path) -> Iterator[tuple[Place, Stat]]:
             raise FedbenchError(f"{path}: the columns must be {header}, as its first line says")
         for cells in reader:
             if cells and len(cells) != len(_COLUMNS):
-                raise FedbenchError(
-                    f"{path}: line {reader.line_num} has {len(cells)} cells; it must have "
-                    f"{len(_COLUMNS)}: {header}"
-                )
+                told = f"has {len(cells)} cells; it must have {len(_COLUMNS)}: {header}"
+                raise FedbenchError(f"{path}: line {reader.line_num} {told}")
             if cells:
                 yield _number(path, reader.line_num, cells)
     except csv.Error as error:
@@ -137,10 +126,8 @@ def _number(path: Path, line: int, cells: Sequence[str]) -> tuple[Place, Stat]:
     except ValueError:
         stat = Stat(math.nan, None)
     if not math.isfinite(stat.mean) or not 0 <= (stat.std or 0.0) < math.inf:
-        raise FedbenchError(
-            f"{path}: line {line}: mean = {quoted(mean)} and std = {quoted(std)} must be finite "
-            "numbers, std not below 0; std may be empty"
-        )
+        told = f"mean = {quoted(mean)} and std = {quoted(std)} must be finite numbers"
+        raise FedbenchError(f"{path}: line {line}: {told}; std not below 0, or empty")
     return Place(*key), stat
 
 
@@ -173,9 +160,8 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
 
 
 def check_printed(printed: Printed, paper: Paper) -> None:
-    """Raise `FedbenchError` on a number of no table or of no cell, and on a missing file.
+    """Raise `FedbenchError` on a number of no table or cell, and on a missing file that is named.
 
-    The file may be missing unless a table names another by `printed`, whose numbers it shows.
     Numbers of tables of facts are checked when these tables are made.
     """
     for key, table in paper.tables.items():

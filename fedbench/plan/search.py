@@ -10,9 +10,9 @@ import pandas as pd
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
-from fedbench.paper.levels import Settings, assigned
+from fedbench.paper.levels import Settings, assigned, given
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
@@ -32,10 +32,7 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 
 
 def search_id(run: RunSpec) -> str:
-    """The identity of a run's search: its trials' settings, the grid and the rule, but no seed.
-
-    Runs with other seeds share it, and so do methods whose searches have the same trials.
-    """
+    """The identity of a run's search: its trials' settings, the grid and the rule, but no seed."""
     tune = run.tune and run.tune.model_copy(update={"trials": {}})
     return digest(run.trial().changed(tune=tune, seed=0).settings())
 
@@ -55,10 +52,7 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
 
 
 def words(run: RunSpec) -> str:
-    """A run's search in words: 'the best of 4 by the last accuracy on the test set'.
-
-    Then what the trials train, where it is another: 'trials of FedSAM over 50 rounds'.
-    """
+    """In words: 'the best of 4 by the last accuracy on the test set, trials over 50 rounds'."""
     tune, trial = run.tune, run.trial()
     if tune is None:
         return ""
@@ -77,10 +71,8 @@ Winner = dict[str, Any]
 def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
-    Settings of which a trial diverged are chosen only if one of every setting did. Returns the
-    chosen settings, each point's score, the data and the rule of the choice, and whether the winner
-    lies on the edge of a grid that could be extended; or, under `failed`, the trials that failed,
-    without which there is no fair choice.
+    Settings of which a trial diverged are chosen only if one of every setting did. Where trials
+    failed there is no fair choice, and these alone are returned, under `failed`.
     """
     tune = run.tune
     if tune is None:
@@ -95,10 +87,8 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
         scores.append(sum(_score(*each, tune) for each in members) / len(members))
         whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
-        raise FedbenchError(
-            f"its search chooses by {tune.by}, and no trial has it; change tune.by, or give the "
-            "trials more rounds"
-        )
+        lacks = f"its search chooses by {tune.by}, and no trial has it"
+        raise FedbenchError(f"{lacks}; change tune.by, or give the trials more rounds")
     sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
     ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
     best = max(range(len(tried)), key=lambda i: (whole[i], ranks[i]))
@@ -125,10 +115,7 @@ def is_accuracy(tune: Tune) -> bool:
 
 
 def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
-    """A trial's score by the search's rule; if it diverged before any evaluation, 0 or NaN.
-
-    NaN where it has no value of a metric, infinite where it did not reach a target.
-    """
+    """A trial's score by the search's rule; infinite where it did not reach a target."""
     history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
     if tune.by in WORDS:
         asked = asked.partition("@")[0]
@@ -142,24 +129,19 @@ def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune
             return found.get(trial.id, math.nan)
     if diverged:
         return 0.0 if tune.by in WORDS else math.nan
-    raise FedbenchError(
-        f"{folder.path}: has no '{asked}', by which its search chooses; a search needs data with "
-        "classes and finished trials"
-    )
+    lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
+    raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
 
 
 def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
-    """The last accuracy of a curve by rounds, its best, or the mean over all evaluations.
-
-    A model that diverged does not change any more: those that were never made count as the last.
-    """
+    """The last accuracy of a curve by rounds, its best, or the mean over all evaluations."""
     last = float(curve.iloc[-1])
     if by == "final":
         return last
     if by == "best":
         return float(curve.max())
     missing = 0
-    if diverged:
+    if diverged:  # the model does not change any more: what was not evaluated counts as the last
         every, reached = diverged.eval_every, int(curve.index[-1])
         missing = math.ceil(diverged.rounds / every) - math.ceil(reached / every)
     return (float(curve.sum()) + missing * last) / (len(curve) + missing)
@@ -191,37 +173,29 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
 def resolved(run: RunSpec, results: Path) -> RunSpec:
     """The run with the settings that its search, if any, chose.
 
-    The settings are chosen anew from the trials. Raises `FedbenchError` if the winner's file says
-    other settings, because the file or a trial was changed since.
+    Raises `FedbenchError` if by its trials the winner is another, as one was changed since.
     """
     if run.tune is None:
         return run
     file = Results(results).winner(search_id(run))
     if not exists(file):
         raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
-    try:
+    again = "delete it to have the winner chosen again"
+    with failing(f"{file}: names no winner", again, (FedbenchError,)):
         winner = read_json(file)
-    except FedbenchError as error:
-        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
-    chosen = winner.get("chosen")
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    if not isinstance(chosen, dict):
-        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
-    again = select(run, trial_runs(run), results).get("chosen")
-    if again is None or chosen != again:
-        raise FedbenchError(
-            f"{file}: says {chosen}, but by its trials the winner is {again}; delete the file to "
-            "have the winner chosen again"
-        )
-    return run.changed(tune=None, **again)
+    chosen, best = winner.get("chosen"), select(run, trial_runs(run), results).get("chosen")
+    if best is None or chosen != best:
+        told = f"says {chosen}, but by its trials the winner is {best}"
+        raise FedbenchError(f"{file}: {told}; {again}")
+    return run.changed(tune=None, **best)
 
 
 def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:
     """The settings in a run's file with what its search chose, and by name a remark on the latter.
 
-    file, resolved: `settings` and `resolved` of its `run.json`. A remark says 'chosen by the
-    search; 0.03 in the file'. A parameter of a part has a line of its own, as `fedprox.mu`.
+    file, resolved: `settings` and `resolved` of its `run.json`.
     """
     used, remarks = dict(file), {}
     for key in (file.get("tune") or {}).get("grid", ()):
@@ -237,8 +211,6 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
 def _value(settings: Settings, key: str) -> Any:
     """A field, or a parameter of a part as `part.parameter`; the default where it is not given."""
     name, _, parameter = key.partition(".")
-    if not parameter:
-        return settings.get(name, RunSpec.model_fields[name].default)
-    parts = [checked(Choice, part) for part in settings.get("parts", ())]
-    given = next((part.params for part in parts if part.name == name), {})
-    return given.get(parameter, registry.find("method", name).fields.get(parameter))
+    entry = registry.find("method", name) if parameter else None
+    usual = entry.fields.get(parameter) if entry else RunSpec.model_fields[name].default
+    return next(iter(given(settings, key)), usual)

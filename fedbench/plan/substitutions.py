@@ -13,26 +13,19 @@ _INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch"}
 
 @dataclass(frozen=True)
 class Substitution:
-    """A setting in which a run differs from the paper's experiment: its value `here` and there.
-
-    `tried`: how many values the paper's search tries, where it searches and `paper` is empty.
-    `here` is empty where nothing but the search is left out.
-    """
+    """A setting in which a run differs from the paper's experiment."""
 
     setting: str
-    here: str = ""
+    here: str = ""  # empty where nothing but the search is left out
     paper: str = ""
-    tried: int = 0
+    tried: int = 0  # how many values the paper's search tries, where `paper` is empty
 
 
 Substitutions = tuple[Substitution, ...]
 
 
 def substitutions(printed: RunSpec, small: RunSpec) -> Substitutions:
-    """In which settings the run at this scale differs from the paper's experiment.
-
-    How a search chooses makes no difference, but that a setting is not searched does.
-    """
+    """In which settings the run at this scale differs, if only in not being searched."""
     fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
     searched = {k: len(tried) for k, tried in printed.tune.grid.items()} if printed.tune else {}
     found = []

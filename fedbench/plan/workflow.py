@@ -1,7 +1,4 @@
-"""The workflow's paths and its training jobs, worked out from the plan and from what is there.
-
-Nothing is written: Snakemake asks again at every start, on every machine.
-"""
+"""The workflow's paths and its training jobs, worked out from the plan and from what is there."""
 
 import shlex
 from collections.abc import Iterable
@@ -57,18 +54,14 @@ def _written(file: str) -> float:
 
 @dataclass(frozen=True)
 class WorkflowPaths:
-    """The files that the rules of the workflow read and write, as Snakemake takes them: text.
-
-    `trained` are the runs of the plan that are trained; without it all of them are. `copies`:
-    whether figures and tables are files of their own, beside the pages and CSV.
-    """
+    """The files that the rules of the workflow read and write, as Snakemake takes them: text."""
 
     scheduled: Plan
     results: Path
     reports: Path
     workflow: Path = Path("workflow")
-    trained: Plan | None = None
-    copies: bool = True
+    trained: Plan | None = None  # the runs of the plan that are trained, by default all
+    copies: bool = True  # whether figures and tables are files of their own, beside pages and CSV
 
     @cached_property
     def plan(self) -> str:
@@ -88,18 +81,13 @@ class WorkflowPaths:
         return [k for k in unrecorded if not exists(failure_file(self._results.run(k)))]
 
     def is_left(self, job: Job) -> bool:
-        """Whether any run of a job is to be trained.
-
-        Other jobs need no rule: where runs were restored, or trained at another scale, before the
-        plan is written, Snakemake would start a process for each of them.
-        """
+        """Whether any run of a job is to be trained; another needs no rule and no process."""
         return any(k in self.unrecorded or not exists(self._results.stamp(k)) for k in job.runs)
 
     def again(self, job: Job) -> list[str]:
         """The folders of a job's runs that have a stamp and no record.
 
-        Such a folder is newer than the stamp, so that Snakemake has the run trained again: by the
-        deletion of the record, or by the end of a workflow in which the run failed.
+        Such a folder is newer than the stamp, so that Snakemake has the run trained again.
         """
         return [str(self._results.run(k).path) for k in job.runs if k in self.unrecorded]
 
@@ -144,8 +132,7 @@ class WorkflowPaths:
     def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
         """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
-        Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
-        next time, the frame may be collected once more than it had to be, but never too seldom.
+        If runs are dealt to jobs in another way, the frame may be collected once too often.
         """
         trials = [each for search in self._searches(paper) for each in self.trial_stamps(search)]
         stamps = dict.fromkeys((*self.stamps(paper), *trials))
@@ -238,7 +225,6 @@ class WorkflowPaths:
     def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, the longest first: at most `size` runs each, so many at a time.
 
-        Without a size 96 runs share a job on one machine; on a cluster their time alone decides.
         They are the same whatever was trained already: each machine of a cluster works them out.
         """
         cost = costs(self._to_train.runs, speeds, assumed_samples)

@@ -20,17 +20,14 @@ _NEED_LAST = (
 
 
 class Geometry(NamedTuple):
-    """One update Δ and the last global update P: r = Δ − (Δ·P/P·P) P, s is FedDPC's factor.
+    """One update Δ and the last global update P: r = Δ − (Δ·P/P·P) P."""
 
-    angle: degrees between Δ and P; length ‖Δ‖; along: Δ·P/‖P‖; residual ‖r‖; scaled ‖s r‖; s.
-    """
-
-    angle: float
-    length: float
-    along: float
-    residual: float
-    scaled: float
-    s: float
+    angle: float  # degrees between Δ and P
+    length: float  # ‖Δ‖
+    along: float  # Δ·P/‖P‖
+    residual: float  # ‖r‖
+    scaled: float  # ‖s r‖
+    s: float  # FedDPC's factor
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,4 @@
-"""Calibration: each client trains the last layer of the final model on its own data.
-
-FedADC paper, section IV-D and Fig. 7. Each client copies x_T, freezes all layers but the classifier
-and trains that for two epochs on the client's training samples; it is scored on the client's share
-of the test set. Training images are not augmented, so that the frozen body computes the features of
-each only once (the paper does not say whether they were augmented).
-"""
+"""Calibration: each client trains the last layer of the final model on its own data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,13 +34,12 @@ class Calibrated:
     """The results of calibration; accuracies are fractions.
 
     clients: one row per client with train_samples, test_samples, accuracy, and global_accuracy,
-    which is x_T's on the same samples (NaN where test_samples is 0); test_accuracy: x_T's accuracy
-    on the whole test set; heads: every client's classifier (K, d_head).
+    which is x_T's on the same samples (NaN where test_samples is 0).
     """
 
     clients: pd.DataFrame
-    test_accuracy: float
-    heads: Tensor
+    test_accuracy: float  # x_T's on the whole test set
+    heads: Tensor  # every client's classifier (K, d_head)
 
 
 @dataclass(frozen=True)
@@ -125,10 +118,7 @@ class Calibration(Probe):
 def require_classifier(problem: Problem) -> None:
     """Raise `FedbenchError` if the model has no head, or the data no classes."""
     if not problem.task.net.has_head or not problem.fed.classes:
-        raise FedbenchError(
-            "calibration needs a classifier: data with classes and a module with children body "
-            "and head"
-        )
+        raise FedbenchError("calibration needs a classifier: classes, and children body and head")
 
 
 def calibrate(
@@ -171,11 +161,7 @@ def calibrate(
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
-    """Each client's rows of the test set, drawn with the data seed.
-
-    Raises `FedbenchError` if a split is to be drawn by a rule that the run does not have, or whose
-    draws the test set is too small for.
-    """
+    """Each client's rows of the test set, drawn with the data seed, if that can be."""
     if problem.own_test is not None:
         return [rows.cpu().numpy() for rows in problem.own_test.rows]
     seed, choice = problem.spec.partition_seed, problem.spec.partition
@@ -200,6 +186,7 @@ def _on_features(
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
     work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0}
+    # the paper does not say whether it augmented; so the body computes each image's features once
     work |= {"schedule": None, "augment": None}
     spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))

@@ -27,15 +27,12 @@ _CHUNK = 500  # samples per pass
 
 @dataclass(frozen=True)
 class Slopes:
-    """One client's gradients (d,), float64.
+    """One client's mean base loss L_k, and gradients (d,), float64."""
 
-    loss: ∇L_k; term: the gradient of Σ_j α̂_j D_j over the client's n samples, 0 without ASD; total:
-    Σ_j α̂_j.
-    """
-
-    loss: Tensor
-    term: Tensor
-    total: float
+    value: float
+    loss: Tensor  # ∇L_k
+    term: Tensor  # the gradient of Σ_j α̂_j D_j over the client's n samples, 0 without ASD
+    total: float  # Σ_j α̂_j
     n: int
 
     def regulariser(self, weights: str) -> Tensor:
@@ -148,10 +145,7 @@ class Dissimilarity(Probe):
 
 
 def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Clients]:
-    """G_d over all clients and all of their data at `model`; ASD's teacher is `global_model`, x_t.
-
-    Keys say how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
-    """
+    """G_d over all clients and data at `model`, by the scaling of ASD's weights; x_t is teacher."""
     part = regulariser(problem)
     sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
     for client in range(problem.fed.K):
@@ -166,27 +160,28 @@ def regulariser(problem: Problem) -> ASD | None:
     return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
 
 
-def slopes(problem: Problem, client: int, model: Model, global_model: Model) -> Slopes:
-    """A client's gradients at `model`, in evaluation mode."""
-    task, part = problem.task, regulariser(problem)
+def slopes(problem: Problem, client: int, model: Model, teacher: Model | None = None) -> Slopes:
+    """A client's gradients at `model` in evaluation mode; that of ASD's term needs its teacher."""
+    task, part = problem.task, regulariser(problem) if teacher else None
     rows = problem.rows[client].to(problem.device)
     loss, term = torch.zeros_like(model.w).double(), torch.zeros_like(model.w).double()
-    total = 0.0
+    value = total = 0.0
     for piece in torch.split(rows, _CHUNK):
         w, x, y = model.w.detach().requires_grad_(), task.prepare(task.x[piece]), task.y[piece]
         with torch.enable_grad():
             z, features = task.net.eval(Model(w, model.buffers), x)
-            b = Batch(
-                x=x, y=y, logits=z, features=features, w=w, net=task.net,
-                global_model=global_model, criterion=task.loss,
-            )  # fmt: skip
             mean = task.loss(z, y).sum() / len(rows)
             loss += torch.autograd.grad(mean, w, retain_graph=part is not None)[0]
-            if part:
-                value, size = _term(problem, part, b, client)
-                term += torch.autograd.grad(value, w)[0]
+            value += float(mean.detach())
+            if part and teacher:
+                b = Batch(
+                    x=x, y=y, logits=z, features=features, w=w, net=task.net,
+                    global_model=teacher, criterion=task.loss,
+                )  # fmt: skip
+                of_piece, size = _term(problem, part, b, client)
+                term += torch.autograd.grad(of_piece, w)[0]
                 total += size
-    return Slopes(loss, term, total, len(rows))
+    return Slopes(value, loss, term, total, len(rows))
 
 
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
@@ -226,20 +221,12 @@ class Objective(Probe):
 
     def row(self, s: Scene) -> dict[str, float]:
         """Both, from one pass: Σ_k ‖∇F_k − ∇f‖² is Σ_k ‖∇F_k‖² − 2 ⟨Σ_k ∇F_k, ∇f⟩ + K ‖∇f‖²."""
-        fed, task, model, f, squares = s.problem.fed, s.problem.task, s.scored, 0.0, 0.0
-        of_f = torch.zeros_like(model.w).double()  # ∇f
+        fed, f, squares = s.problem.fed, 0.0, 0.0
+        of_f = torch.zeros_like(s.scored.w).double()  # ∇f
         plain = torch.zeros_like(of_f)  # Σ_k ∇F_k
-        shares = (fed.n.double() / fed.n.sum()).tolist()  # n_k/n
-        for rows, share in zip(s.problem.rows, shares, strict=True):
-            loss, gradient = 0.0, torch.zeros_like(of_f)  # F_k and ∇F_k
-            for piece in torch.split(rows.to(s.problem.device), _CHUNK):
-                w = model.w.detach().requires_grad_()
-                with torch.enable_grad():
-                    z, _ = task.net.eval(Model(w, model.buffers), task.prepare(task.x[piece]))
-                    part = task.loss(z, task.y[piece]).sum() / len(rows)
-                    gradient += torch.autograd.grad(part, w)[0]
-                loss += float(part.detach())
-            f, of_f = f + share * loss, of_f + share * gradient
-            squares, plain = squares + float(dot(gradient, gradient)), plain + gradient
+        for client, share in enumerate((fed.n.double() / fed.n.sum()).tolist()):  # n_k/n
+            found = slopes(s.problem, client, s.scored)
+            f, of_f = f + share * found.value, of_f + share * found.loss
+            squares, plain = squares + float(dot(found.loss, found.loss)), plain + found.loss
         total = squares - 2 * float(dot(plain, of_f)) + fed.K * float(dot(of_f, of_f))
         return {"objective": f, "gradient_variance": total / fed.K}

@@ -1,5 +1,6 @@
 """Maps in the plane: of test features, and of what models predict there (FedGKD, Figs. 2 and 5)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -57,17 +58,12 @@ class Embedding(Probe):
         """Raise `FedbenchError` without classes, without a head, or with too little to map."""
         require_classes(self, problem)
         if not problem.task.net.has_head:
-            raise FedbenchError(
-                "watch: embedding maps the inputs of the classifier; it needs a module with "
-                "children body and head"
-            )
+            raise FedbenchError("watch: embedding needs a module with children body and head")
         samples = min(self.samples, len(problem.data.y_test))
         width = problem.task.net.features
         if samples < 2 or width == 1:
-            raise FedbenchError(
-                f"watch: embedding needs two test samples and two features; there are {samples} "
-                f"and {width}"
-            )
+            told = f"there are {samples} and {width}"
+            raise FedbenchError(f"watch: embedding needs two test samples and two features; {told}")
 
     def see(self, s: Scene) -> Sight:
         """Map both models at the last round."""
@@ -146,28 +142,24 @@ class Regions(Probe):
         """Raise `FedbenchError` without classes, or if samples are not two numbers."""
         require_classes(self, problem)
         if problem.data.shape != (2,) or problem.data.vocabulary:
-            raise FedbenchError(
-                "watch: regions draws a plane, but samples of data set "
-                f"'{problem.data.name}' have shape {problem.data.shape}, not (2,)"
-            )
+            told = f"samples of '{problem.data.name}' have shape {problem.data.shape}, not (2,)"
+            raise FedbenchError(f"watch: regions draws a plane, but {told}")
 
     def table(self, s: Scene) -> list[Cells]:
         """Return predictions on the grid for each model, and at each client's samples."""
         if not s.last:
             return []
         rows: list[Cells] = []
+        points = mesh(self.grid, self.reach)
+        unlabelled = torch.full((len(points),), -1)
         for i, model in zip(s.r.clients, s.local, strict=True):
-            rows += self._plane(s, f"client {i}", model)
             samples = s.problem.rows[i].to(s.problem.device)
             x, y = s.problem.task.x[samples], s.problem.task.y[samples]
-            predicted = predictions(s.problem, model, x)
-            rows += painted(f"client {i}", "point", x, (predicted, y))
-        return rows + self._plane(s, "global", s.scored)
-
-    def _plane(self, s: Scene, name: str, model: Model) -> list[Cells]:
-        points = mesh(self.grid, self.reach)
-        predicted = predictions(s.problem, model, points)
-        return painted(name, "grid", points, (predicted, torch.full_like(predicted, -1)))
+            for kind, where, labels in (("grid", points, unlabelled), ("point", x, y)):
+                about = {"model": f"client {i}", "kind": kind}
+                rows += painted(s.problem, model, where, labels, about)
+        about = {"model": "global", "kind": "grid"}
+        return rows + painted(s.problem, s.scored, points, unlabelled, about)
 
 
 def mesh(grid: int, reach: float) -> Tensor:
@@ -181,8 +173,11 @@ def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
     return problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
 
 
-def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
-    """One row per point for the model `name`; `classes`: the points' (predicted, label)."""
+def painted(
+    problem: Problem, model: Model, points: Tensor, labels: Tensor, about: Mapping[str, str]
+) -> list[Cells]:
+    """One row per point (x1, x2), `about` in front, with the predicted class and the label."""
+    predicted = predictions(problem, model, points)
+    columns = zip(*points.T.tolist(), predicted.tolist(), labels.tolist(), strict=True)
     names = ("x1", "x2", "predicted", "label")
-    columns = zip(*points.T.tolist(), *(each.tolist() for each in classes), strict=True)
-    return [{"model": name, "kind": kind, **dict(zip(names, x, strict=True))} for x in columns]
+    return [{**about, **dict(zip(names, x, strict=True))} for x in columns]

@@ -1,7 +1,4 @@
-"""Scores on the test set: accuracies of given models, and the probes of other scores.
-
-The accuracies are the mean, per class, and as each client would see them.
-"""
+"""Scores on the test set: accuracies of given models, and the probes of other scores."""
 
 import math
 import warnings
@@ -36,7 +33,6 @@ def class_accuracy(problem: Problem, model: Model) -> Tensor:
 def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
     """A model's accuracy at each client (K,): Σ_c q_ic a_c, q_ic the share of class c at client i.
 
-    It is what the client would measure on test data with the class shares of its training data.
     counts: label counts (K, C); per_class: accuracies a_c (C,). Classes without test samples are
     left out; NaN for a client that has no other.
     """
@@ -113,10 +109,8 @@ class Binary(Probe):
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` unless the data have two classes."""
         if problem.fed.classes != 2:
-            raise FedbenchError(
-                f"watch: binary needs two classes, but data set '{problem.data.name}' has "
-                f"{problem.fed.classes or 'no classes'}"
-            )
+            told = f"data set '{problem.data.name}' has {problem.fed.classes or 'no classes'}"
+            raise FedbenchError(f"watch: binary needs two classes, but {told}")
 
     def see(self, s: Scene) -> Sight:
         """Measure the scored model in evaluated rounds."""
@@ -174,10 +168,8 @@ class Regression(Probe):
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have classes."""
         if problem.fed.classes:
-            raise FedbenchError(
-                f"watch: regression needs numbers for labels, but data set '{problem.data.name}' "
-                "has classes"
-            )
+            told = f"data set '{problem.data.name}' has classes"
+            raise FedbenchError(f"watch: regression needs numbers for labels, but {told}")
 
     def row(self, s: Scene) -> dict[str, float]:
         """The scores of the model whose loss is the run's."""

@@ -1,9 +1,4 @@
-"""The curvature of the loss around the trained model: top eigenvalue, trace, spectral density.
-
-The Hessian is not formed, but for tiny models; products with vectors are enough. Yao et al.,
-"PyHessian", 2020, whose method the ASD paper follows (Tables 1 and 12, Fig. 3); Papyan, "Traces of
-class/cross-class structure pervade deep learning spectra", 2020, algorithm 2 for the density.
-"""
+"""The curvature of the loss around the trained model, after Yao et al., "PyHessian", 2020."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -122,11 +117,7 @@ class _Mean(nn.Module):
 
 
 def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
-    """The Hessian (d, d) of the mean base loss over `rows`, as an operator of curvlinops.
-
-    The model is in evaluation mode; the loss has no weight decay and no terms of a method, and
-    samples are not augmented. There is no autocast.
-    """
+    """The Hessian (d, d) of the mean base loss over `rows`, as an operator of curvlinops."""
     from curvlinops import HessianLinearOperator
 
     module = usual_pooling(task.net.module().eval())
@@ -247,7 +238,7 @@ def trace(H: Any, probes: int) -> float:
 def density(H: Any, steps: int, points: int) -> Density:
     """The spectral density by stochastic Lanczos quadrature from one random vector.
 
-    Makes `steps` steps, at most d. The grid spans the Ritz values, and on each side 5 % more.
+    Papyan, "Traces of class/cross-class structure", 2020, algorithm 2. Makes at most d `steps`.
     """
     from curvlinops.papyan2020traces import spectrum
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -105,11 +105,11 @@ def _momentum(s: Scene) -> list[Cells]:
         name = part.uploaded_momentum
         if name and all(name in reply.upload[place] for reply in s.replies):
             sent = torch.stack([reply.upload[place][name] for reply in s.replies])
-            cosine, projection = (values.tolist() for values in aligned(sent))
-            measured = {"momentum_cosine": cosine, "momentum_projection": projection}
-            table = pd.DataFrame({"client": s.r.clients, "step": -1, **measured})
-            rows: list[Any] = table.to_dict("records")
-            return rows
+            measured = zip(s.r.clients, *(values.tolist() for values in aligned(sent)), strict=True)
+            return [
+                {"client": int(i), "step": -1, "momentum_cosine": c, "momentum_projection": p}
+                for i, c, p in measured
+            ]
     return []
 
 
@@ -129,9 +129,7 @@ def spread(vectors: Tensor) -> float:
 def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     """One row per step and client that makes it: client, step, and the four measures.
 
-    trails: by client its gradients (H_i, d), the k-th at y_i^k; origin: ∇f(x_t). cosine and
-    projection relate the gradient g to the mean over the clients at that step; spread is the
-    largest distance of two gradients at that step; bias is ‖g − ∇f(x_t)‖.
+    trails: by client its gradients (H_i, d), the k-th at y_i^k; origin: ∇f(x_t).
     """
     rows: list[Cells] = []
     for k in range(max(len(g) for g in trails.values())):
@@ -183,11 +181,9 @@ class Replayed(NamedTuple):
 
 
 def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
-    """Repeat each client's training with its batches, messages, states and random numbers.
+    """Repeat the training of clients as prepared before it, which stay as they are.
 
-    `clients` are as prepared before their training, and are not changed. Each is trained alone: a
-    client that trained side by side with others is repeated up to rounding. Costs the local
-    training of each client once more.
+    Each trains alone: one that trained side by side with others is repeated up to rounding.
     """
     start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in snapshot(clients):
@@ -195,10 +191,8 @@ def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Ite
         reply = local_round(problem.task, start, client, partial(_recording, gradients))
         times, left = divmod(len(gradients), len(client.rows))
         if left:
-            raise FedbenchError(
-                f"replay: {len(gradients)} gradients in {len(client.rows)} steps; a part of this "
-                "method does not differentiate the same number of times in each step"
-            )
+            told = f"{len(gradients)} gradients in {len(client.rows)} steps"
+            raise FedbenchError(f"replay: {told}; a part does not differentiate equally in each")
         yield Replayed(reply, torch.stack(gradients[::times]))
 
 

@@ -4,12 +4,13 @@ import pytest
 
 from fedbench.paper.items import Case, Grid
 from fedbench.paper.paper import Paper
-from fedbench.paper.scale import Cut, cut
+from fedbench.paper.scale import Cut, Scale, cut
+from fedbench.plan.checks import check_scale
 from fedbench.plan.plan import make_plan
 from fedbench.plan.points import points, resolve
 from fedbench.plan.substitutions import Substitution, substitutions
 from fedbench.spec import RunSpec
-from tests.project import PAPER, make_project
+from tests.project import PAPER, ROOT, make_project
 
 AXES = {"dataset": ("digits",), "method": ("FedAvg", "FedProx", "FedAvg+ASD"), "batch": (5, 10)}
 
@@ -166,7 +167,9 @@ def test_a_case_of_a_scale_may_name_numbers_of_the_paper(refuses):
     assert cut({"clients": 500, "lr": 0.2}, by)["clients"] == 500
     assert cut({"clients": 500, "lr": None}, by)["clients"] == 500  # a run that sets no rate
     with refuses("where: no setting 'client'; did you mean 'clients'?"):
-        Cut(cases=[{"where": {"client": 5}}])
+        check_scale(
+            ROOT / "workflow", "demo", Scale(about="", cases=[{"where": {"client": 5}}]), {}, ()
+        )
 
 
 def test_a_case_of_a_scale_may_name_a_parameter(refuses):
@@ -176,8 +179,9 @@ def test_a_case_of_a_scale_may_name_a_parameter(refuses):
     for other in ({"dr": {"alpha": 1}}, {"sp": {"s": 2}}, "iid"):
         assert cut(rounds | {"partition": other}, by)["rounds"] == 50
     assert cut(rounds, by)["rounds"] == 50
+    wrong = Scale(about="", cases=[{"where": {"partitions.alpha": 1}}])
     with refuses("where: no setting 'partitions'; did you mean 'partition'?"):
-        Cut(cases=[{"where": {"partitions.alpha": 1}}])
+        check_scale(ROOT / "workflow", "demo", wrong, {}, ())
 
 
 def test_parts_and_probes_are_substituted_by_name():

@@ -113,7 +113,10 @@ def test_one_evaluation_among_the_last_rounds_does_not_vary(frame):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("accuracy@final:3", "final is one round; write mean:N for the mean of the last N"),
+        (
+            "accuracy@final:3",
+            "after @ must stand final, .* such as mean:N for the mean of the last N",
+        ),
         ("accuracy@std:1", "after std: must stand a number of rounds ≥ 2"),
         ("accuracy@mean:", "after mean: must stand a number of rounds ≥ 1"),
         ("accuracy@mean:x", "after mean: must stand a number of rounds ≥ 1"),

@@ -20,13 +20,10 @@ class Remote(NamedTuple):
     sha256: str
 
 
-def obtain(
-    remote: Remote, file: Path, remedy: str = "put it there", missing: Path | None = None
-) -> None:
-    """Download a published file to the path `file`, unless it exists.
+def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None) -> None:
+    """Download a published file unless it is there; errors name `missing`, if it is made into that.
 
-    missing: the file that the user misses, if it is another, made of `file`. Raises `FedbenchError`
-    if it cannot be downloaded or has another checksum; `remedy` is what its message tells to do.
+    Their text tells to follow the `remedy`.
     """
     if exists(file):
         return
@@ -44,10 +41,7 @@ def obtain(
                 f"{what} could not be downloaded ({reason}); {remedy}, or run once with a network "
                 "connection"
             ) from error
-        checksum = pooch.file_hash(arrived)
-        if checksum != remote.sha256:
-            raise FedbenchError(
-                f"{what} has sha256 {checksum}, but {remote.sha256} is expected; {remedy}"
-            )
+        if (found := pooch.file_hash(arrived)) != remote.sha256:
+            raise FedbenchError(f"{what} has sha256 {found}, not {remote.sha256}; {remedy}")
         with atomic(file) as scratch:
             shutil.copyfile(arrived, scratch)

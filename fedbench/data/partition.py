@@ -41,8 +41,8 @@ class Partition(Checked, ABC):
         """
         if clients < 1 or clients > len(labels):
             raise FedbenchError(
-                f"{self}: clients = {clients} is not allowed; "
-                f"it must be 1…{len(labels)}, the number of training samples"
+                f"{self}: clients = {clients} is not allowed; it must be 1…{len(labels)}, the "
+                "number of training samples"
             )
         asks = names_of(self.split) & {"rows", "groups"}
         if "groups" in asks and groups is None:
@@ -52,9 +52,8 @@ class Partition(Checked, ABC):
             )
         if rows is not None and not self.by_labels and not asks:
             raise FedbenchError(
-                f"{self}: with held-out data it gets the samples that are left and cannot know "
-                "which; let split take `rows`, their rows in the training set, or write "
-                "`by_labels = True` in the class if it needs to know labels alone"
+                f"{self}: with held-out data it cannot know which samples are left; let split take "
+                "`rows`, their rows in the training set, or write `by_labels = True` in the class"
             )
         every = np.arange(len(labels)) if rows is None else rows
         offered = {"rows": lambda: every, "groups": lambda: groups}
@@ -87,9 +86,7 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
     """The shuffled numbers of the samples of each class that has some, and how many they are."""
     if labels.dtype.kind not in "iu":
-        raise FedbenchError(
-            f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
-        )
+        raise FedbenchError(f"labels of dtype {labels.dtype} have no classes; use partition 'iid'")
     groups = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     return groups, np.array([len(group) for group in groups])
 

@@ -1,4 +1,4 @@
-"""Samples of the user's with labels and owners as written, and the numbers that stand for these."""
+"""Samples of the user's with labels and groups as written, and the numbers that stand for these."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,19 +19,23 @@ class Samples(NamedTuple):
 
     x: Any
     y: Any
-    owners: Any = None
-
-    def some(self, chosen: NDArray[np.bool_]) -> "Samples":
-        """Those of them that are marked."""
-        return Samples(*(each if each is None else each[chosen] for each in self))
+    groups: Any = None
 
 
 def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> list[Samples]:
     """Training and test samples: of each stratum `share` is drawn by `seed`, but never none."""
+    given = {name: each for name, each in samples._asdict().items() if each is not None}
+    for name, each in given.items():
+        if each.shape[:1] != strata.shape:
+            raise FedbenchError(
+                f"{name} has shape {each.shape}, but labels or groups have {strata.shape}; each "
+                "sample needs one"
+            )
     test = set_apart(strata, share, seed)
     if not test.any():
         raise FedbenchError(f"test = {share} of {len(strata)} samples is none; it must be larger")
-    return [samples.some(~test), samples.some(test)]
+    halves = ({name: each[rows] for name, each in given.items()} for rows in (~test, test))
+    return [Samples(**half) for half in halves]
 
 
 def set_apart(strata: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
@@ -53,7 +57,7 @@ def different(name: str, y: NDArray[Any]) -> NDArray[Any]:
     for word in (str(each) for each in classes if str(each).strip() in MISSING):
         raise FedbenchError(
             f"{name} has the label {word!r} at position {np.flatnonzero(y == word)[0]}, as missing "
-            "values are written; every sample needs one; if it is a class, give it another name"
+            "values are written; every sample needs one, and a class another name"
         )
     if len(classes) < 2:
         seen = f"only the label {str(classes[0])!r}" if len(classes) else "no labels"
@@ -66,10 +70,7 @@ def different(name: str, y: NDArray[Any]) -> NDArray[Any]:
 def numbered(
     names: Sequence[str], parts: Sequence[Samples]
 ) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
-    """The classes of the first part, sorted, and of each part the labels' places among them.
-
-    Errors call the labels by `names`. A label that no sample of the first part has is refused.
-    """
+    """The classes of the first part, sorted, and of each part the labels' places among them."""
     classes, numbers = different(names[0], parts[0].y), []
     kinds = "U" if classes.dtype.kind == "U" else "iu"
     for name, y in zip(names, (part.y for part in parts), strict=True):
@@ -87,11 +88,11 @@ def numbered(
     return classes, numbers
 
 
-def owned(train: Samples, test: Samples) -> dict[str, Any]:
+def group_numbers(train: Samples, test: Samples) -> dict[str, Any]:
     """Whose the samples are, as arguments of `Dataset`: numbered in sorted order, if it is told."""
-    told = {"groups": train.owners, "groups_test": test.owners}
+    told = {"groups": train.groups, "groups_test": test.groups}
     given = {name: each for name, each in told.items() if each is not None}
     if any(each.ndim != 1 or each.dtype.kind not in "iuU" for each in given.values()):
         raise FedbenchError("groups must be whole numbers or words, one per sample")
-    owners = np.unique(np.concatenate([*given.values()])) if given else np.array([])
-    return {name: np.searchsorted(owners, each).astype(np.int64) for name, each in given.items()}
+    groups = np.unique(np.concatenate([*given.values()])) if given else np.array([])
+    return {name: np.searchsorted(groups, each).astype(np.int64) for name, each in given.items()}

@@ -16,10 +16,9 @@ Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its sam
 
 
 def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the rows held out for validation; returns (training rows, held-out rows).
+    """Training rows, and rows held out for validation: `share` of every class or user.
 
-    The same share (0 ≤ share < 1) of every class is held out or, where the data are of users or
-    sites, of every one of these; nothing is if the data set brings a validation set.
+    Nothing is held out if the data set brings a validation set.
     """
     everything = np.arange(len(data.y_train))
     if not share or data.x_held_out is not None:
@@ -77,7 +76,7 @@ class Unused(NamedTuple):
         )
 
 
-def refuse_overlap(rows: Rows, where: str = "") -> None:
+def refuse_overlap(rows: Rows, where: str) -> None:
     """Refuse a partition in which a sample has two clients."""
     every = np.concatenate(rows)
     if held(rows) == len(every):
@@ -97,24 +96,19 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
     """Refuse a partition that does not fit the data or leaves a client without samples."""
     if len(rows) != clients:
         raise FedbenchError(f"partition: it has {len(rows)} clients, but clients = {clients}")
-    for i, held in enumerate(rows):
-        if not len(held):
-            raise FedbenchError(
-                f"partition: client {i} has no samples; use fewer clients or less skew"
-            )
-        chosen = np.asarray(held)
-        require_rows(chosen, samples, f"partition: client {i}")
+    for i, chosen in enumerate(map(np.asarray, rows)):
+        client = f"partition: client {i}"
+        if not len(chosen):
+            raise FedbenchError(f"{client} has no samples; use fewer clients or less skew")
+        require_rows(chosen, samples, client)
         if len(np.unique(chosen)) < len(chosen):
-            raise FedbenchError(f"partition: client {i} has a sample twice")
+            raise FedbenchError(f"{client} has a sample twice")
         if np.isin(chosen, held_out).any():
-            raise FedbenchError(f"partition: client {i} names a sample held out for validation")
+            raise FedbenchError(f"{client} names a sample held out for validation")
 
 
 def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
-    """Each client's test rows, those of its users or sites, if there are any.
-
-    None if the data do not say whose samples are, or two clients share a user.
-    """
+    """Each client's test rows; None if data do not say whose they are, or clients share a user."""
     if data.groups is None or data.groups_test is None:
         return None
     owned = [np.unique(data.groups[held]) for held in rows]
@@ -128,9 +122,8 @@ def mirror(
 ) -> list[Indices]:
     """Divide test samples over clients in proportion to their training samples of each class.
 
-    `counts` are the label counts of the training partition (clients, classes), `labels` the labels
-    of the test set (n,). Every test sample of a class that was trained on is used once; a client
-    with a small share of every class may get none.
+    counts: of those, (clients, classes); labels: of the test set, (n,). Test samples of a class
+    that was trained on are used once; a client with a small share of every class may get none.
     """
     parts: list[list[Indices]] = [[] for _ in counts]
     for c in np.flatnonzero(counts.sum(axis=0)):

@@ -48,10 +48,8 @@ class BodyHead(nn.Module):
 def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
     """Put a projection head between body and classifier (MOON, FedGKD+).
 
-    The head is a hidden layer as wide as the features, with ReLU, and a layer of `width` units; the
-    hidden layer is left out if the body ends in one (`ends_hidden`). The features of the result are
-    the projection (B, width), and its classifier takes them, in training and in evaluation.
-    `example` (1, …) is one prepared sample, which tells how wide the features are.
+    It is a hidden layer as wide as the features, unless the body ends in one, with ReLU, and a
+    layer of `width` units: the new features. `example` (1, …) is one prepared sample.
     """
     body = getattr(module, "body", None)
     if not isinstance(body, nn.Module):

@@ -14,6 +14,7 @@ from fedbench.models.layers import (
     Norm,
     at_side,
     dense,
+    draw_he_weights,
     global_mean,
     normalisation,
     require_images,
@@ -25,16 +26,13 @@ from fedbench.models.pooling import MaxPool2, Pooled
 def convolutions(
     channels: int, to: Iterable[int], size: int, padding: int = 0, norm: Norm | None = None
 ) -> list[nn.Module]:
-    """A row of convolutions, each followed by the norm, if any, 2×2 pooling and ReLU.
-
-    ReLU after pooling gives the same bits and works on a quarter of the values.
-    """
+    """A row of convolutions, each followed by the norm, if any, 2×2 pooling and ReLU."""
     layers: list[nn.Module] = []
     for after in to:
         layers.append(nn.Conv2d(channels, after, size, padding=padding))
         if norm:
             layers.append(norm(after))
-        layers += [MaxPool2(), nn.ReLU()]
+        layers += [MaxPool2(), nn.ReLU()]  # the same bits as ReLU first, of fewer values
         channels = after
     return layers
 
@@ -61,12 +59,11 @@ class LeNet5(Architecture):
         layers = convolutions(channels, (c1, c2), 5, self.padding)
         for _ in range(2):  # what is left after both convolutions and poolings
             sides = [(side + 2 * self.padding - 4) // 2 for side in sides]
-        for side, left in zip(inputs.shape[1:], sides, strict=True):
-            if left < 1:
-                raise FedbenchError(
-                    f"LeNet5: images of side {side} are too small for its layers; padding = "
-                    f"{self.padding} must be larger"
-                )
+        if min(sides) < 1:
+            raise FedbenchError(
+                f"LeNet5: images of side {min(inputs.shape[1:])} are too small for its layers; "
+                f"padding = {self.padding} must be larger"
+            )
         body = Pooled(*layers, nn.Flatten(), *dense([c2 * sides[0] * sides[1], *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
@@ -174,26 +171,10 @@ class ACNN(Architecture):
         pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
         widths = [channels[-1] * pixels, *scaled((128, 256, 512, 1024), self.width)]
         if self.top == "average":
-            body = nn.Sequential(*layers, global_mean())
-            model = BodyHead(body, nn.Linear(channels[-1], inputs.outputs))
+            layers, widths = [*layers, global_mean()], channels
         else:
-            body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
-            model = BodyHead(body, nn.Linear(widths[-1], inputs.outputs))
+            layers += [nn.Flatten(), *dense(widths)]
+        model = BodyHead(nn.Sequential(*layers), nn.Linear(widths[-1], inputs.outputs))
         if self.init == "he":
-            _draw_he_weights(model)
+            draw_he_weights(model)
         return model
-
-
-def _draw_he_weights(model: nn.Module) -> None:
-    """Set biases to 0, and draw normal weights of variance 2 / n.
-
-    n is the number of outgoing weights per unit of a convolution, and of ingoing ones of a linear
-    layer, as in the library of FedADC's author.
-    """
-    for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            fan: Literal["fan_out", "fan_in"]
-            fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)

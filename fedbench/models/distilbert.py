@@ -48,14 +48,11 @@ class DistilBERT(Architecture):
         With a projection head, the pre-classifier is its hidden layer.
         """
         if not inputs.vocabulary:
+            raise FedbenchError(f"DistilBERT: samples of shape {inputs.shape} are not texts")
+        (length,) = inputs.shape
+        if length > self.positions:
             raise FedbenchError(
-                f"DistilBERT: samples of shape {inputs.shape} are not texts; use a data set of "
-                "token ids"
-            )
-        if inputs.shape[0] > self.positions:
-            raise FedbenchError(
-                f"DistilBERT: texts of {inputs.shape[0]} tokens need positions = {self.positions} "
-                "to be as large"
+                f"DistilBERT: positions = {self.positions} must be ≥ {length}, the tokens of a text"
             )
         if self.dim % self.heads:
             raise FedbenchError(

@@ -58,11 +58,7 @@ class Pooled(nn.Sequential):
 
 
 def usual_pooling(module: nn.Module) -> nn.Module:
-    """The module with PyTorch's own 2×2 max pooling, to be differentiated twice.
-
-    The maxima that score a model quickly take five times as long to differentiate, and where values
-    are equal they divide the gradient among them, which training does not.
-    """
+    """The module with PyTorch's max pooling, whose gradient is quick and as in training."""
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, MaxPool2):

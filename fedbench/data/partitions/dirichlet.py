@@ -89,11 +89,8 @@ class DP(Partition):
 
 
 def _turns(clients: int, quota: int, rng: np.random.Generator) -> list[int]:
-    """Draw the order in which clients receive samples: client numbers, each `quota` times.
-
-    Choosing a random client that is not full at each step gives the order of events of K
-    independent Poisson clocks that stop after `quota` events each, which needs no loop.
-    """
+    """Draw the order in which clients receive samples: client numbers, each `quota` times."""
+    # a random client that is not full at each step, as of Poisson clocks that stop at the quota
     times = rng.standard_exponential((clients, quota)).cumsum(axis=1)
     turns: list[int] = (times.argsort(axis=None) // quota).tolist()
     return turns
@@ -212,17 +209,12 @@ def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
 
 
 def _capped(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Indices:
-    """Draw how many samples of each class each client gets: (clients, classes), all samples used.
-
-    Each class is divided by proportions Dir(α·1_K), in which clients that hold n/K samples or more
-    get nothing (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020). Where nobody would
-    get anything, all counts are −1, which makes `_redraw` draw again.
-    """
+    """Divide each class by Dir(α·1_K), of which clients with n/K samples get nothing: (K, C)."""
     counts = np.zeros((clients, len(sizes)), dtype=np.int64)
     for c, n_c in enumerate(sizes):
         p = rng.dirichlet(np.full(clients, alpha))
         p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full
+        if p.sum() == 0:  # the few clients with a share are full: draw again
             return np.full_like(counts, -1)
         ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
         ends[-1] = n_c
@@ -233,12 +225,8 @@ def _capped(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
 def _redraw(
     draw: Callable[[], Indices], least: int, rule: Partition, remedy: str, attempts: int = 1000
 ) -> Indices:
-    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do.
-
-    It gives up before the last attempt where that is hopeless: where fewer than one of 5,000 draws
-    gave all clients but one enough, one in some 200,000 gives it to all.
-    """
-    near = 0
+    """Draw counts until every client has `least` samples, or it is hopeless."""
+    near = 0  # draws that gave all clients but one enough; of 40 such draws one gives it to all
     for attempt in range(1, attempts + 1):
         counts = draw()
         poor = np.count_nonzero(counts.sum(axis=1) < least)

@@ -146,31 +146,24 @@ class SP(Partition):
 
 
 def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Swap slots, in place, until no client holds a class twice; returns the counts (K, C)."""
+    """Swap slots, in place, until no client holds a class twice; returns the counts (K, C).
+
+    A surplus class goes to a client that lacks it, in exchange for a class that this one lacks, or
+    else for one that the other holds twice: each swap leaves fewer surplus slots.
+    """
     held = np.stack([np.bincount(row, minlength=classes) for row in slots])
     for k, row in enumerate(slots):
         for j in range(len(row)):
             while held[k, row[j]] > 1:
-                _swap(slots, held, (k, j), rng)
+                c = row[j]
+                other = rng.choice(np.flatnonzero(held[:, c] == 0))
+                offered = slots[other]
+                useful = np.flatnonzero(held[k, offered] == 0)
+                if not len(useful):
+                    useful = np.flatnonzero(held[other, offered] > 1)
+                i = rng.choice(useful)
+                d = offered[i]
+                row[j], offered[i] = d, c
+                held[k, [c, d]] += [-1, 1]
+                held[other, [c, d]] += [1, -1]
     return held
-
-
-def _swap(
-    slots: Indices, held: NDArray[np.int64], slot: tuple[int, int], rng: np.random.Generator
-) -> None:
-    """Give the surplus class of a slot to a client that lacks it, in exchange for another class.
-
-    Every call lowers the number of surplus slots by at least one, so the loop above ends: the other
-    client gives a class that this one lacks, or else a class that it holds twice.
-    """
-    k, c = slot[0], slots[slot]
-    other = rng.choice(np.flatnonzero(held[:, c] == 0))
-    offered = slots[other]
-    useful = np.flatnonzero(held[k, offered] == 0)
-    if not len(useful):
-        useful = np.flatnonzero(held[other, offered] > 1)
-    i = rng.choice(useful)
-    d = offered[i]
-    slots[slot], slots[other, i] = d, c
-    held[k, [c, d]] += [-1, 1]
-    held[other, [c, d]] += [1, -1]

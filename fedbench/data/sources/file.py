@@ -13,7 +13,7 @@ from fedbench.base.files import sha256_of
 from fedbench.data import archive
 from fedbench.data.csvfile import read_csv
 from fedbench.data.dataset import Dataset
-from fedbench.data.samples import Samples, different, numbered, owned, split
+from fedbench.data.samples import Samples, different, group_numbers, numbered, split
 from fedbench.data.source import Source
 
 _ENDINGS = (".npz", ".csv")
@@ -51,11 +51,12 @@ class File(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
-        file, *other = (_found(folder, path) for path in self._paths())
+        file = _found(folder, self.path)
         parts, columns, label = self._read(file)
         origin = {"source": file.suffix.lower()[1:], "file": str(file)}
         origin |= {"label": label} if label else {}
-        for more in other:
+        if self.test_path:
+            more = _found(folder, self.test_path)
             test, found, _ = self._read(more)
             if len(parts) > 1 or len(test) > 1 or found != columns:
                 raise FedbenchError(
@@ -72,24 +73,21 @@ class File(Source):
             else:
                 self._require_used()
             if self.regression:
-                _require_numbers("y_train", parts[0].y)
-                classes, y = np.array([]), [each.y.astype(np.float32) for each in parts]
+                classes, y = np.array([]), [_numbers(each.y) for each in parts]
             else:
                 classes, y = numbered(["y_train", "y_test"], parts)
-            owners = owned(*parts)
+            groups = group_numbers(*parts)
         told = "numbers" if self.regression else ", ".join(map(str, classes))
         return Dataset(
             "file", parts[0].x, y[0], parts[1].x, y[1], classes=len(classes), columns=columns,
             origin=origin | {"labels": told, "sha256": sha256_of(file)},
-            channels=self.channels, **owners,
+            channels=self.channels, **groups,
         )  # fmt: skip
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The files that are read."""
-        return tuple(folder / Path(path).expanduser() for path in self._paths())
-
-    def _paths(self) -> list[str]:
-        return [self.path, self.test_path] if self.test_path else [self.path]
+        paths = [self.path] + [self.test_path] * bool(self.test_path)
+        return tuple(folder / Path(path).expanduser() for path in paths)
 
     def _read(self, file: Path) -> tuple[list[Samples], tuple[str, ...], str]:
         """All samples, or those to train and to test on; a table's features and labels by name."""
@@ -97,11 +95,10 @@ class File(Source):
             with at(f"file ({file})"):
                 samples, columns, label = read_csv(file, self.label, self.group, self.regression)
             return [samples], columns, label
-        for name, arrays in (("label", "y_train and y_test, or y"), ("group", "in groups")):
+        for name in ("label", "group"):
             if value := getattr(self, name):
                 raise FedbenchError(
-                    f"File: {name} = {value!r} is not allowed; {file} is not a table: its {name}s "
-                    f"are {arrays}"
+                    f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
                 )
         groups = ("groups", "groups_train", "groups_test")
         held = archive.read(file, "file", fewer=("x", "y"), optional=groups)
@@ -127,23 +124,13 @@ class File(Source):
 
     def _split(self, whole: Samples) -> tuple[list[Samples], str]:
         """A training and a test set, and of what the test set is a share."""
+        strata, of = whole.y, "every class"
         if self.regression:
-            _require_numbers("y", whole.y)
-            strata, of = np.zeros(len(whole.y)), "all rows"
+            strata, of = np.zeros(whole.x.shape[:1]), "all rows"
         else:
             different("y", whole.y)
-            strata, of = whole.y, "every class"
-        if whole.x.shape[:1] != whole.y.shape:
-            raise FedbenchError(
-                f"x has shape {whole.x.shape} and y {whole.y.shape}; each sample needs one label"
-            )
-        if whole.owners is not None:
-            strata, of = whole.owners, "every group"
-            if whole.owners.shape != whole.y.shape:
-                raise FedbenchError(
-                    f"groups has shape {whole.owners.shape} and y {whole.y.shape}; each sample "
-                    "needs one"
-                )
+        if whole.groups is not None:
+            strata, of = whole.groups, "every group"
         return split(whole, strata, self.test, self.seed), of
 
 
@@ -163,6 +150,7 @@ def _found(folder: Path, path: str) -> Path:
     return file
 
 
-def _require_numbers(name: str, y: archive.Array) -> None:
+def _numbers(y: archive.Array) -> archive.Array:
     if y.ndim != 1 or y.dtype.kind not in "iuf":
-        raise FedbenchError(f"{name} is {y.dtype}; for regression it must be numbers")
+        raise FedbenchError(f"labels are {y.dtype} of shape {y.shape}; they must be numbers (N,)")
+    return y.astype(np.float32)

@@ -14,7 +14,7 @@ from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.images import decoded
-from fedbench.data.samples import Samples, different, numbered, owned, split
+from fedbench.data.samples import Samples, different, group_numbers, numbered, split
 from fedbench.data.source import Source
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -45,14 +45,14 @@ class Folder(Source):
         with at(f"folder ({home})"):
             if whole:
                 different("classes", parts[0].y)
-                strata = parts[0].y if self.by == "class" else parts[0].owners
+                strata = parts[0].y if self.by == "class" else parts[0].groups
                 parts = split(parts[0], strata, self.test, self.seed)
                 origin["test set"] = f"{self.test:g} of every {self.by}, drawn by seed {self.seed}"
             classes, (y, y_test) = numbered(["classes", "classes"], parts)
         x, x_test = (np.stack([*decoded(each.x, self.side)]) for each in parts)
         return Dataset(
             "folder", x, y, x_test, y_test, classes=len(classes),
-            origin=origin | {"labels": ", ".join(map(str, classes))}, **owned(*parts),
+            origin=origin | {"labels": ", ".join(map(str, classes))}, **group_numbers(*parts),
         )  # fmt: skip
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -112,7 +112,7 @@ class HuggingFace(Source):
         return Dataset(
             "huggingface", parts[0].x, labels[0], parts[1].x, labels[1], classes=len(classes),
             origin={"source": "Hugging Face", "file": str(home)},
-            channels=self.channels, **owned(*parts),
+            channels=self.channels, **group_numbers(*parts),
         )  # fmt: skip
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -151,7 +151,9 @@ class Leaf(Source):
             with failing(f"{home}: samples must be {_SIDE**2} numbers"):
                 x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in parts]
                 y = [np.asarray(each.y, np.int64) for each in parts]
-        return Dataset(self.name, x[0], y[0], x[1], y[1], origin=origin, **owned(*parts), **sizes)
+        return Dataset(
+            self.name, x[0], y[0], x[1], y[1], origin=origin, **group_numbers(*parts), **sizes
+        )
 
     def _read(self, home: Path, subset: str) -> Samples:
         """The samples of a subset, those of one user after those of another."""

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
-Array = NDArray[Any]
-Arrays = Mapping[str, Array]
+Arrays = Mapping[str, Any]
 
 
 def read(file: Path, name: str, fewer: Sequence[str] = (), optional: Sequence[str] = ()) -> Arrays:

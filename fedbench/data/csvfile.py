@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.data.samples import MISSING, Samples
+from fedbench.data.samples import MISSING, NO_LABEL, Samples
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
@@ -82,15 +82,13 @@ def _read(
         strange = bad & ~written.apply(_is_truth).to_numpy()
         bad = strange if strange.any() else bad
         row = int((bad.any(axis=1) | missing).argmax())
+        line = f"line {rows[row][0]}"
         for name, word in words.iloc[row].items():
             if word in MISSING:
-                raise FedbenchError(
-                    f"line {rows[row][0]} has the label {word!r} in column {name!r}, as missing "
-                    "values are written; every row needs one, and a class another name"
-                )
+                raise FedbenchError(f"{line}, column {name!r} has the label {word!r}; {NO_LABEL}")
         name, cell = written.columns[bad[row].argmax()], written.iloc[row, bad[row].argmax()]
         raise FedbenchError(
-            f"line {rows[row][0]}, column {name!r} has {cell!r}; features must be finite numbers"
+            f"{line}, column {name!r} has {cell!r}; features must be finite numbers"
         )
     return x, words
 
@@ -110,13 +108,10 @@ def _numbers(cells: pd.Series) -> pd.Series:
 def _refuse_index(x: NDArray[np.float32], columns: Sequence[str]) -> None:
     """Refuse a column without a name that numbers the rows, as pandas and R write their index."""
     for name, values in zip(columns, x.T, strict=True):
-        if not _UNNAMED.fullmatch(name) or (values != np.rint(values)).any():
-            continue
-        if len(np.unique(values)) == len(values):
-            raise FedbenchError(
-                f"a column named {name!r} numbers the rows: it is the index that pandas writes; "
-                "write the table with `index=False`"
-            )
+        whole = _UNNAMED.fullmatch(name) and (values == np.rint(values)).all()
+        if whole and len(np.unique(values)) == len(values):
+            said = f"a column named {name!r} numbers the rows, as the index that pandas writes"
+            raise FedbenchError(f"{said}; write the table with `index=False`")
 
 
 def _check_columns(columns: list[str]) -> None:

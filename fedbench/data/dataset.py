@@ -92,7 +92,6 @@ class Dataset:
             self._check()
 
     def __repr__(self) -> str:
-        """One line: the name, how many samples of what, and the classes."""
         classes = f"{self.classes} classes" if self.classes else "no classes"
         held_out = "" if self.y_held_out is None else f" + {len(self.y_held_out):,} validation"
         counts = f"{len(self.y_train):,} training{held_out} + {len(self.y_test):,} test"

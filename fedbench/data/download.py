@@ -21,10 +21,7 @@ class Remote(NamedTuple):
 
 
 def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None) -> None:
-    """Download a published file unless it is there; errors name `missing`, if it is made into that.
-
-    Their text tells to follow the `remedy`.
-    """
+    """Download a published file unless it is there; errors name what is `missing` without it."""
     if exists(file):
         return
     import pooch  # with the packages that speak to servers; rarely needed

@@ -58,11 +58,9 @@ class ImageSet(Source):
                     )
         origin = {"source": "npz", "file": str(file), "sha256": sha256_of(file)}
         origin |= {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
-        x, y, x_test, y_test = (arrays[field] for field in archive.FIELDS)
         dataset = Dataset(
-            name, x, y, x_test, y_test,
-            classes=self.CLASSES, origin=origin, normalisation=self.USUAL,
-        )  # fmt: skip
+            name, classes=self.CLASSES, origin=origin, normalisation=self.USUAL, **arrays
+        )
         # In a file of CIFAR-10 under CIFAR-100's name every label is valid; only a count tells.
         if (labels := len(np.unique(dataset.y_train))) != self.CLASSES:
             raise FedbenchError(

@@ -77,11 +77,8 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
 
 
 def _same_shape(shift: Shift, value: Any, given: NDArray[Any]) -> NDArray[Any]:
-    """What a shift returned; raises `FedbenchError` on another shape or type of numbers."""
     made = np.asarray(value)
     if made.shape != given.shape or made.dtype != given.dtype:
-        raise FedbenchError(
-            f"shift: {shift} made {made.dtype} of shape {made.shape} of {given.dtype} of shape "
-            f"{given.shape}; both must stay"
-        )
+        kinds = (f"{each.dtype} of shape {each.shape}" for each in (made, given))
+        raise FedbenchError(f"shift: {shift} made {' of '.join(kinds)}; both must stay")
     return made

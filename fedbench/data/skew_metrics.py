@@ -24,11 +24,7 @@ def size_spread(counts: NDArray[np.int64]) -> float:
 
 
 def label_skew(counts: NDArray[np.int64]) -> float:
-    """The mean total variation between a client's label distribution and that of all samples.
-
-    1 − 1/C if each client holds one of C equally large classes; half the distance of Zhao et al.,
-    2018. All clients count the same, whatever their size.
-    """
+    """The mean total variation between clients' label distributions and that of all samples."""
     overall = counts.sum(axis=0) / counts.sum()
     return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)
 
@@ -61,6 +57,5 @@ def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shannon's entropy along the last axis, in bits."""
     bits: NDArray[np.float64] = entr(shares).sum(axis=-1) / np.log(2)
     return bits

@@ -14,8 +14,6 @@ from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.pretrained import read_checkpoint
 
-_BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with
-
 
 @dataclass(frozen=True)
 class DistilBERT(Architecture):
@@ -66,13 +64,10 @@ class DistilBERT(Architecture):
         if self.weights == "random":
             return
         body = module.get_submodule("body")
-        wanted = {
-            name: value
-            for name, value in body.state_dict().items()
-            if not name.startswith("pre_classifier.")
-        }
+        drawn = ("pre_classifier.weight", "pre_classifier.bias")
+        wanted = {k: v for k, v in body.state_dict().items() if k not in drawn}
         file = folder / "distilbert-base-uncased" / "model.safetensors"
-        body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)
+        body.load_state_dict(read_checkpoint(file, "distilbert.", wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
         extras.require("text", "DistilBERT")

@@ -11,15 +11,10 @@ from fedbench.data.dataset import Inputs
 
 Norm = Callable[[int], nn.Module]
 Kind = Literal["gn", "bn"]
-Fan = Literal["fan_in", "fan_out"]
 
 
-def normalisation(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
-    """Batch norm or group norm, as a function of the number of channels.
-
-    A group norm has `groups` groups, or `per_group` channels per group if that is given: one group
-    where there are fewer.
-    """
+def norms(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
+    """Batch norm, or group norm of `groups` or of `per_group` channels each, for some channels."""
 
     def layer(channels: int) -> nn.Module:
         given = f"per_group = {per_group}" if per_group else f"groups = {groups}"
@@ -44,20 +39,6 @@ def dense(widths: Sequence[int]) -> list[nn.Module]:
     return layers
 
 
-def draw_he_weights(module: nn.Module) -> None:
-    """Set biases to 0, and draw normal weights of variance 2 / n (He et al., ICCV 2015).
-
-    n: the outgoing weights of a unit of a convolution, the ingoing ones of a unit of a linear
-    layer, as in torchvision and in the library of FedADC's author.
-    """
-    for layer in module.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            fan: Fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
-
-
 def scaled(numbers: Iterable[int], by: float) -> list[int]:
     """The numbers of a paper's network times `by`, rounded, at least 1."""
     return [max(1, round(n * by)) for n in numbers]
@@ -73,10 +54,7 @@ def require_images(name: str, inputs: Inputs) -> None:
 def at_side(
     name: str, inputs: Inputs, side: int | None, least: int = 1
 ) -> tuple[nn.Module, Inputs]:
-    """A layer that resizes images to `side` × `side`, or leaves them, and the shape of its output.
-
-    Images below the side `least`, of which the model's layers would leave no pixel, are refused.
-    """
+    """A layer that resizes images, which need a side of `least`, and the shape of its output."""
     require_images(name, inputs)
     channels, *sides = inputs.shape
     shape = (channels, *([side, side] if side else sides))

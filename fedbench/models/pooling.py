@@ -159,13 +159,11 @@ def _windows(x: Tensor, w: Tensor, b: Tensor, padding: tuple[int, int]) -> tuple
 
 
 def _rows(x: Tensor) -> Pair:
-    """The upper and the lower rows of all windows."""
     x = x[..., : x.shape[-2] // 2 * 2, :]
     return x[..., ::2, :], x[..., 1::2, :]
 
 
 def _columns(x: Tensor) -> Pair:
-    """The left and the right columns of all windows."""
     x = x[..., : x.shape[-1] // 2 * 2]
     return x[..., ::2], x[..., 1::2]
 

@@ -13,10 +13,7 @@ from fedbench.base.files import exists
 def read_checkpoint(
     file: Path, prefix: str, wanted: Mapping[str, Tensor], besides: tuple[str, ...] = ()
 ) -> dict[str, Tensor]:
-    """The tensors whose names begin with `prefix`, by the rest of their names.
-
-    These and their shapes must be those of the `wanted`, but for names that begin with `besides`.
-    """
+    """The `wanted` tensors of a file, where all have a prefix, but for those named `besides`."""
     if not exists(file):
         raise FedbenchError(
             f"{file} is not there; put the published weights there (--data-dir or FEDBENCH_DATA "

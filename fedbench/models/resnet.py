@@ -10,16 +10,8 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
-from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import (
-    Norm,
-    at_side,
-    draw_he_weights,
-    global_mean,
-    normalisation,
-    require_images,
-    scaled,
-)
+from fedbench.models.architecture import Architecture, BodyHead, draw_he_weights
+from fedbench.models.layers import Norm, at_side, global_mean, norms, require_images, scaled
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class RN20(Architecture):
         """Features are the globally averaged channels of the last stage."""
         require_images("RN20", inputs)
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
-        norm = normalisation(self.norm, self.groups)
+        norm = norms(self.norm, self.groups)
         stem = nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False)
         layers: list[nn.Module] = [stem, norm(c[0]), nn.ReLU()]
         for stage, (before, after) in enumerate(zip([c[0], *c], c, strict=False)):
@@ -111,7 +103,7 @@ class RN8(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (64)."""
         first, inputs = at_side("RN8", inputs, self.side)
-        norm = normalisation(self.norm, per_group=self.per_group)
+        norm = norms(self.norm, per_group=self.per_group)
         planes = scaled((16, 32, 64), self.width)
         return _network(inputs, first, BasicBlock, norm, planes, [self.blocks] * 3)
 
@@ -139,7 +131,7 @@ class RN18(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (512)."""
         first, inputs = at_side("RN18", inputs, self.side)
-        norm = normalisation(self.norm, self.groups, self.per_group)
+        norm = norms(self.norm, self.groups, self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         blocks, large = [self.blocks] * 4, self.stem == "imagenet"
         return _network(inputs, first, BasicBlock, norm, planes, blocks, large)
@@ -166,7 +158,7 @@ class RN50(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (2048)."""
         first, inputs = at_side("RN50", inputs, self.side)
-        norm = normalisation(self.norm, per_group=self.per_group)
+        norm = norms(self.norm, per_group=self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         return _network(inputs, first, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
 

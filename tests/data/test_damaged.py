@@ -251,9 +251,12 @@ HUNDRED = {
     "a class without test images": ({"val/c07/b.JPEG": None}, "in only one of train and val c07; "),
     "an empty class": (
         {"train/c07/a.JPEG": None, "train/c07/read.txt": b"no image"},
-        "class c07 of ",
+        "has 99 classes to train on, and in only one of train and val c07; it must hold 100",
     ),
-    "no test images": ({f"val/c{n:02d}/b.JPEG": None for n in range(100)}, "val holds no image;"),
+    "no test images": (
+        {f"val/c{n:02d}/b.JPEG": None for n in range(100)},
+        "in only one of train and val c00, c01",
+    ),
 }
 
 
@@ -267,7 +270,8 @@ def test_damaged_folders_of_imagenet100(changes, words, tmp_path):
 
 def test_no_imagenet100_at_all(tmp_path):
     sentence = refusal(ImageNet100(size=8), tmp_path)
-    assert f"{tmp_path / 'imagenet100' / 'train'} holds no image; put the data there" in sentence
+    assert f"{tmp_path / 'imagenet100'} has 0 classes to train on" in sentence
+    assert "it must hold 100 as train/<class>" in sentence
 
 
 def other_facts(**changes):
@@ -332,11 +336,11 @@ OWN = {
     "NaN": (npz(x=np.where(X == 4, np.nan, X), y=Y), "x_t"),
     "infinite": (npz(**FOUR | {"x_test": np.full((4, 2), np.inf)}), "has inf"),
     "whole numbers": (npz(x=X.astype(int), y=Y), "x_train has dtype int64 and shape (2, 2);"),
-    "no axis": (npz(x=np.float64(3), y=Y), "x has shape (), but labels or groups have (4,);"),
+    "no axis": (npz(x=np.float64(3), y=Y), "x has shape (), but the labels or groups have (4,)"),
     "five axes": (npz(x=np.zeros((4, 1, 1, 1, 1)), y=Y), "and shape (2, 1, 1, 1, 1); it must"),
     "unlike test images": (npz(**FOUR | {"x_test": X[:, :1]}), "x_test has samples of float64 and"),
     "test images of other type": (npz(**FOUR | {"x_test": X.astype(np.float32)}), "x_train of fl"),
-    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2), but labels or groups have (3,); eac"),
+    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2), but the labels or groups have (3,)"),
     "a test label short": (npz(**FOUR | {"y_test": Y[:3]}), "x_test has 4 samples, but y_test 3 "),
     "float labels": (npz(x=X, y=Y / 2), "y is float64 of shape (4,); labels must be whole number"),
     "boolean labels": (npz(x=X, y=Y > 0), "y is bool of shape (4,); labels must be whole numbers"),
@@ -346,21 +350,21 @@ OWN = {
     "one-hot labels": (npz(x=X, y=np.eye(4, dtype=int)), "y is int64 of shape (4, 4)"),
     "an unknown test label": (
         npz(**FOUR | {"y_test": np.array([0, 1, 2, 1])}),
-        "y_test has label '2' at position 2; no training sample has it",
+        "y_test: no training sample has label '2', at position 2",
     ),
     "float test labels": (npz(**FOUR | {"y_test": Y / 2}), "y_test is float64 of shape (4,)"),
     "nan among words": (
         npz(x=X, y=np.array(["b", "nan", "b", "nan"])),
-        "y has the label 'nan' at position 1, as missing values are written; every sample needs",
+        "y has the label 'nan' at position 1; so missing values are written, and every sample n",
     ),
     "an empty test label": (
         npz(**FOUR | {"y_train": np.array(list("aabb")), "y_test": np.array(["a", "", "b", "b"])}),
-        "y_test has label '' at position 1; no training sample has it",
+        "y_test: no training sample has label '', at position 1",
     ),
-    "an empty label": (npz(x=X, y=np.array(["b", "a", "", "a"])), "the label '' at position 2, as"),
+    "an empty label": (npz(x=X, y=np.array(["b", "a", "", "a"])), "the label '' at position 2; so"),
     "words among numbers": (
         npz(**FOUR | {"y_test": np.array(["0", "1", "0", "1"])}),
-        "y_test is <U1 of shape (4,); labels must be (N,) and int64 as in the training data",
+        "y_test is <U1 of shape (4,); those to train on are int64 (N,)",
     ),
 }
 
@@ -409,18 +413,21 @@ TABLES = {
     ),
     "True among numbers": (b"a,kind\n1,x\nTrue,y\n", "line 3, column 'a' has 'True'; features mu"),
     "all rows too long": (b"a,kind\n1,x,\n2,y,\n", "line 2 has 3 cells, but the first line has"),
-    "the first bad cell": (b"a,kind\n1,x\n1,nan\n,y\n", "line 3 has the label 'nan' in column 'ki"),
-    "an index of pandas": (b",a,kind\n0,5,x\n1,5,y\n", "a column named '' numbers the rows: it is"),
+    "the first bad cell": (
+        b"a,kind\n1,x\n1,nan\n,y\n",
+        "line 3, column 'kind' has the label 'nan'",
+    ),
+    "an index of pandas": (b",a,kind\n0,5,x\n1,5,y\n", "a column named '' numbers the rows, as th"),
     "a mixed index": (b",a,kind\n7,5,x\n3,5,y\n", "the index that pandas writes; write the table"),
     "an index of R": (b'"","a","kind"\n"1",5,x\n"2",5,y\n', "a column named '' numbers the rows"),
     "an index twice": (b"a,Unnamed: 0,kind\n5,0,x\n5,1,y\n", "a column named 'Unnamed: 0' numbers"),
     "no line of names": (b"1.4,0.2,setosa\n1.3,0.3,x\n", "name the columns, but '1.4' is a number"),
     "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
-    "no label": (b"a,kind\n1,x\n2, \n", "line 3 has the label '' in column 'kind', as missing"),
-    "a label nan": (b"a,kind\n1,nan\n2,x\n", "has the label 'nan' in column 'kind', as missing"),
+    "no label": (b"a,kind\n1,x\n2, \n", "line 3, column 'kind' has the label ''; so missing"),
+    "a label nan": (b"a,kind\n1,nan\n2,x\n", "column 'kind' has the label 'nan'; so missing val"),
     "a label NA": (
         b"a,kind\n1,1\n2,NA\n",
-        "line 3 has the label 'NA' in column 'kind', as missing",
+        "line 3, column 'kind' has the label 'NA'; so missing va",
     ),
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5', not a whole number"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),
@@ -441,7 +448,7 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "File: path = '' is not allowed; it must name a file that ends in .npz or .csv"),
+        ({}, "File: path = '' is not allowed; it must end in .npz or .csv"),
         ({"path": "my.xlsx"}, "path = 'my.xlsx' is not allowed"),
         ({"path": "gone.csv"}, "gone.csv): there is no such file; `path` must name one"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),

@@ -171,8 +171,8 @@ def test_a_deep_tree_is_read():
 
 
 BAD_NEWS = [
-    ("", "the file is empty; it needs at least one labelled text"),
-    (" \n\n", "the file is empty"),
+    ("", "the training texts have 0 different labels; agnews has 4"),
+    (" \n\n", "line 1 is [' ']; it must be AG News"),
     (b'"1","na\xefve"\n', "the file is not readable UTF-8 text (UnicodeDecodeError: 'utf-8'"),
     ('"5","title","text"\n', "line 1 is ['5', 'title', 'text']; it must be AG News as com"),
     ('"0","title"\n', "line 1 is ['0', 'title']"),
@@ -195,7 +195,7 @@ def test_damaged_news_are_refused_naming_file_and_line(content, sentence, tmp_pa
 
 
 BAD_REVIEWS = [
-    ("", "the file is empty"),
+    ("", "the training texts have 0 different labels; sst5 has 5"),
     (b"__label__1 \xff", "not readable UTF-8 text"),
     ("__label__6 good\n", "line 1 is '__label__6 good' ('__label__6 good' is left"),
     ("__label__0 good\n", "line 1 is '__label__0 good'"),

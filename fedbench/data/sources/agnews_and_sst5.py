@@ -52,10 +52,7 @@ class AGNews(TextSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.share == 1 and self.seed:
-            raise FedbenchError(
-                f"AGNews: seed = {self.seed} has no effect with share = 1, which takes all texts; "
-                "leave it out"
-            )
+            raise FedbenchError(f"AGNews: seed = {self.seed} has no effect with share = 1")
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training texts that `share` asks for, and of test texts."""
@@ -84,21 +81,20 @@ class AGNews(TextSet):
 
 def _read_news(file: Path) -> Texts:
     obtain(_NEWS_REMOTES[file.name], file, f"put {_NEWS} there")
+    news = []
     with at(f"agnews ({file})"):
         reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
         try:
-            return [_news(row, reader.line_num) for row in reader]
+            for row in reader:
+                label, text = "".join(row[:1]), " ".join(row[1:]).strip()
+                if label not in ("1", "2", "3", "4") or len(row) > 3 or not text:
+                    said = f"line {reader.line_num} is {shown(row)}"
+                    raise FedbenchError(f"{said}; it must be {_NEWS}")
+                news.append((int(label) - 1, text))
         except csv.Error as error:
-            raise FedbenchError(
-                f"line {reader.line_num} is not comma-separated text ({error}); it must be {_NEWS}"
-            ) from error
-
-
-def _news(row: Sequence[str], line: int) -> tuple[int, str]:
-    label, text = "".join(row[:1]), " ".join(row[1:]).strip()
-    if label not in ("1", "2", "3", "4") or len(row) > 3 or not text:
-        raise FedbenchError(f"line {line} is {shown(row)}; it must be {_NEWS}")
-    return int(label) - 1, text
+            line = f"line {reader.line_num}"
+            raise FedbenchError(f"{line} is not comma-separated text ({error})") from error
+    return news
 
 
 _REVIEWS = (

@@ -101,7 +101,6 @@ class DigitPairs(Source):
 def _paired(
     x: NDArray[np.generic], y: NDArray[np.generic], count: int, classes: int, rng: random.Random
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """`count` images of each class, in the order of classes."""
     rows = [np.flatnonzero(y == digit) for digit in range(10)]
     drawn = [_draw(rows[c // 10], rows[c % 10], count, rng) for c in range(classes)]
     left, right = np.concatenate(drawn).T

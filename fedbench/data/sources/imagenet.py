@@ -94,16 +94,12 @@ def _decode(source: Path, file: Path, size: int) -> None:
 
 def _listing(source: Path, part: str) -> dict[str, list[Path]]:
     """The image files of train or val by class, all sorted by name."""
-    tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
-    folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
-    by_class: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
-    for folder in folders:
-        by_class[folder.name] += [f for f in folder.iterdir() if f.suffix.lower() in _ENDINGS]
-    empty = [name for name, files in by_class.items() if not files]
-    if empty or not by_class:
-        what = f"class {empty[0]} of {source / part}" if empty else source / part
-        raise FedbenchError(f"imagenet100: {what} holds no image; put the data there as {_LAYOUT}")
-    return {name: sorted(files) for name, files in by_class.items()}
+    files = [*source.glob(f"{part}/*/*"), *source.glob(f"{part}.*/*/*")]
+    by_class: dict[str, list[Path]] = {}
+    for file in sorted(files, key=lambda file: (file.parent.name, file)):
+        if file.suffix.lower() in _ENDINGS:
+            by_class.setdefault(file.parent.name, []).append(file)
+    return by_class
 
 
 def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
@@ -198,7 +194,6 @@ def _arrays(top: Path) -> Arrays:
 
 
 def _require_counts(said: str, names: Iterable[str], by: str, wanted: Mapping[str, int]) -> None:
-    """Refuse a name that is there more or less often than it should be."""
     found = Counter(names)
     for name in [*found, *wanted]:
         if found[name] != wanted.get(name, 0):

@@ -5,26 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
-Array = NDArray[Any]
-Arrays = Mapping[str, Array]
+Arrays = Mapping[str, Any]
 
 
 def read(file: Path, name: str, fewer: Sequence[str] = (), optional: Sequence[str] = ()) -> Arrays:
-    """Read the arrays `FIELDS` of an npz file, or `fewer` where it has these and not all of them.
-
-    The `optional` ones that it has are read, too. Pickled objects are never loaded.
-    """
+    """The arrays `FIELDS` of an npz file, or `fewer` if it has only these; `optional` ones."""
     remedy = f"it must hold {', '.join(FIELDS)}; delete it or put a sound one in its place"
     arrays = {}
     with at(f"{name} ({file})"):
         with failing("the file is not a readable npz archive", remedy):
-            archive = np.load(file, allow_pickle=False)
+            archive = np.load(file, allow_pickle=False)  # objects in it might run code
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise FedbenchError("the file holds a single array; it must be an npz archive")
         with archive:

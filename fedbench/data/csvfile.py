@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.data.samples import MISSING, Samples
+from fedbench.data.samples import MISSING, NO_LABEL, Samples
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
@@ -28,9 +28,6 @@ def read_csv(
 
     Labels, int64 or words, stand in the column `label`, or in the last if it is ''. The column
     `group` says whose each row is and is no feature. With `numbers` labels are float32.
-
-    Raises `FedbenchError` if the file is not such a table, or names line and column of a cell that
-    is not a finite number, of a missing label, or of a row with too few or too many cells.
     """
     damaged = (OSError, UnicodeDecodeError, csv.Error)
     with (
@@ -43,7 +40,8 @@ def read_csv(
         if first is None:
             problem = "has no row below its first line" if columns else "is empty"
             raise FedbenchError(f"the file {problem}; it must be {_LAYOUT}")
-        _check_columns(columns, label, group)
+        _check_columns(columns)
+        _check_uses(columns, label, group)
         label = label or columns[-1]
         texts, pieces = [label] + [group] * bool(group), []
         rows, at_a_time = chain([first], rows), max(1, _CELLS // len(columns))
@@ -65,10 +63,8 @@ def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
             continue
         width = width or len(cells)
         if len(cells) != width:
-            raise FedbenchError(
-                f"line {reader.line_num} has {len(cells)} cells; every line must have {width} as "
-                "the first"
-            )
+            line = f"line {reader.line_num}"
+            raise FedbenchError(f"{line} has {len(cells)} cells, but the first line has {width}")
         yield reader.line_num, cells
 
 
@@ -86,11 +82,13 @@ def _read(
         strange = bad & ~written.apply(_is_truth).to_numpy()
         bad = strange if strange.any() else bad
         row = int((bad.any(axis=1) | missing).argmax())
-        for name in texts:
-            _refuse_label(words[name].iloc[row], f"line {rows[row][0]}", name)
+        line = f"line {rows[row][0]}"
+        for name, word in words.iloc[row].items():
+            if word in MISSING:
+                raise FedbenchError(f"{line}, column {name!r} has the label {word!r}; {NO_LABEL}")
         name, cell = written.columns[bad[row].argmax()], written.iloc[row, bad[row].argmax()]
         raise FedbenchError(
-            f"line {rows[row][0]}, column {name!r} has {cell!r}; features must be finite numbers"
+            f"{line}, column {name!r} has {cell!r}; features must be finite numbers"
         )
     return x, words
 
@@ -107,52 +105,32 @@ def _numbers(cells: pd.Series) -> pd.Series:
     return values
 
 
-def _refuse_label(word: str, line: str, column: str) -> None:
-    if not word:
-        raise FedbenchError(f"{line} has no label in column {column!r}; every row needs one")
-    if word in MISSING:
-        raise FedbenchError(
-            f"{line} has the label {word!r} in column {column!r}, as missing values are written; "
-            "every row needs one; if it is a class, give it another name"
-        )
-
-
 def _refuse_index(x: NDArray[np.float32], columns: Sequence[str]) -> None:
     """Refuse a column without a name that numbers the rows, as pandas and R write their index."""
     for name, values in zip(columns, x.T, strict=True):
-        if not _UNNAMED.fullmatch(name) or (values != np.rint(values)).any():
-            continue
-        if len(np.unique(values)) == len(values):
-            raise FedbenchError(
-                f"a column named {name!r} numbers the rows and is no feature: it is the index that "
-                "pandas writes; write the table with `index=False`"
-            )
+        whole = _UNNAMED.fullmatch(name) and (values == np.rint(values)).all()
+        if whole and len(np.unique(values)) == len(values):
+            said = f"a column named {name!r} numbers the rows, as the index that pandas writes"
+            raise FedbenchError(f"{said}; write the table with `index=False`")
 
 
-def _check_columns(columns: Sequence[str], label: str, group: str) -> None:
-    if all(_is_number(name) for name in columns):
-        raise FedbenchError("line 1 has only numbers; it must name the columns")
-    for name in columns:
-        if _is_number(name) and not _WHOLE.fullmatch(name):  # tables are written with heads 0, 1, 2
-            raise FedbenchError(
-                f"line 1 must name the columns, but {name!r} is a number; put a line of names on "
-                "top"
-            )
-    twice = [name for name in columns if columns.count(name) > 1]
-    if twice:
+def _check_columns(columns: list[str]) -> None:
+    numbers = [name for name in columns if _is_number(name)]
+    if numbers != columns:  # tables are written with heads 0, 1, 2
+        numbers = [name for name in numbers if not _WHOLE.fullmatch(name)]
+    if numbers:
+        raise FedbenchError(f"line 1 must name the columns, but {numbers[0]!r} is a number")
+    if twice := [name for name in columns if columns.count(name) > 1]:
         raise FedbenchError(f"two columns are named {twice[0]!r}; names must differ")
-    _check_texts(columns, label, group)
 
 
-def _check_texts(columns: Sequence[str], label: str, group: str) -> None:
+def _check_uses(columns: Sequence[str], label: str, group: str) -> None:
     for name, use in ((label, "the labels"), (group, "the groups")):
         if name and name not in columns:
             named = ", ".join(map(repr, columns))
             raise FedbenchError(f"there is no column {name!r} for {use}, only {named}")
     if group and group == (label or columns[-1]):
-        raise FedbenchError(
-            f"the column {group!r} cannot hold labels and groups; `label` names the labels"
-        )
+        raise FedbenchError(f"the column {group!r} cannot hold labels and groups; set `label`")
     if len(columns) < 2 + bool(group):
         found = [mark for mark in (";", "\t", "|") if mark in columns[0]]
         other = f" (cells are separated by {found[0]!r}, not by commas)" if found else ""
@@ -163,10 +141,8 @@ def _labels(words: Sequence[str], column: str) -> NDArray[Any]:
     if all(_WHOLE.fullmatch(word) for word in words):
         return np.array([int(word) for word in words], dtype=np.int64)
     if all(_is_number(word) for word in words):
-        first = next(word for word in words if not _WHOLE.fullmatch(word))
-        raise FedbenchError(
-            f"column {column!r} has label {first!r}; labels must be whole numbers or words"
-        )
+        label = next(word for word in words if not _WHOLE.fullmatch(word))
+        raise FedbenchError(f"column {column!r} has label {label!r}, not a whole number or a word")
     return np.array(words)
 
 
@@ -174,8 +150,7 @@ def _measured(words: Sequence[str], column: str) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         values = pd.to_numeric(pd.Series(words), errors="coerce").to_numpy(np.float32)
     if len(bad := np.flatnonzero(~np.isfinite(values))):
-        word = words[bad[0]]
-        raise FedbenchError(f"column {column!r} has label {word!r}; labels must be finite numbers")
+        raise FedbenchError(f"column {column!r} has label {words[bad[0]]!r}, no finite number")
     return np.array([float(word) for word in words], dtype=np.float32)
 
 

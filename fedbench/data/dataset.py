@@ -92,7 +92,6 @@ class Dataset:
             self._check()
 
     def __repr__(self) -> str:
-        """One line: the name, how many samples of what, and the classes."""
         classes = f"{self.classes} classes" if self.classes else "no classes"
         held_out = "" if self.y_held_out is None else f" + {len(self.y_held_out):,} validation"
         counts = f"{len(self.y_train):,} training{held_out} + {len(self.y_test):,} test"
@@ -133,24 +132,18 @@ class Dataset:
 
     def _check(self) -> None:
         if type(self.classes) is not int or self.classes < 0:
-            raise FedbenchError(
-                f"classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
-            )
+            raise FedbenchError(f"classes = {self.classes!r}; it must be a whole number ≥ 0")
         subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
         for subset in subsets:
             self._check_samples(f"x_{subset}", f"y_{subset}")
         doubtful = _seems_channels_first(self.x_train.shape)  # what is there now
         object.__setattr__(self, "channels", "last" if doubtful else None)
-        train, columns = self.x_train, len(self.columns)
         for name in (f"x_{subset}" for subset in subsets[1:]):
-            x = getattr(self, name)
-            if x.shape[1:] != train.shape[1:]:
-                said = f"{name} has samples of shape {x.shape[1:]}; they must be {train.shape[1:]}"
-                raise FedbenchError(f"{said} as in x_train")
-            if x.dtype != train.dtype:
-                raise FedbenchError(
-                    f"{name} has dtype {x.dtype}; it must be {train.dtype} as in x_train"
-                )
+            both = getattr(self, name), self.x_train
+            kind, usual = (f"{x.dtype} and shape {x.shape[1:]}" for x in both)
+            if kind != usual:
+                raise FedbenchError(f"{name} has samples of {kind}, but x_train of {usual}")
+        columns = len(self.columns)
         if columns and columns != self.shape[0]:
             raise FedbenchError(f"{columns} columns are named; x_train has {self.shape[0]}")
         _check_groups("groups", self.groups, len(self.y_train))
@@ -162,20 +155,12 @@ class Dataset:
         """Check samples and their labels, and keep them in the types that all code expects."""
         x, y = (_native(name, getattr(self, name)) for name in (x_name, y_name))
         x = _channels_last(x_name, x, self.channels)
-        if self.vocabulary:
-            _check_tokens(x_name, x, self.vocabulary)
-            x = x.astype(np.int64, copy=False)
-        else:
-            _check_features(x_name, x)
+        _check_features(x_name, x, self.vocabulary)
         _check_labels(y_name, y, self.classes)
         if len(x) != len(y):
-            raise FedbenchError(
-                f"{x_name} has {len(x)} samples and {y_name} {len(y)} labels; "
-                "each sample needs one label"
-            )
-        y = y.astype(np.int64, copy=False) if self.classes else y
-        object.__setattr__(self, x_name, x)
-        object.__setattr__(self, y_name, y)
+            raise FedbenchError(f"{x_name} has {len(x)} samples, but {y_name} {len(y)} labels")
+        object.__setattr__(self, x_name, x.astype(np.int64, copy=False) if self.vocabulary else x)
+        object.__setattr__(self, y_name, y.astype(np.int64, copy=False) if self.classes else y)
 
 
 def _native(name: str, value: Any) -> Any:
@@ -183,30 +168,25 @@ def _native(name: str, value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         raise FedbenchError(f"{name} is a {type(value).__name__}; it must be a NumPy array")
     if value.size == 0:
-        raise FedbenchError(
-            f"{name} has shape {value.shape} and is empty; it needs at least one sample"
-        )
+        raise FedbenchError(f"{name} is empty: its shape is {value.shape}")
     return value.astype(value.dtype.newbyteorder("="), copy=False)
 
 
 def _channels_last(name: str, x: Any, channels: str | None) -> Any:
     """Images (N, H, W, C), whose order `channels` names; refuses an order that nobody may mean."""
     if channels not in ("first", "last", None):
-        raise FedbenchError(f"channels = {channels!r} is not allowed; it must be 'first' or 'last'")
+        raise FedbenchError(f"channels = {channels!r}; it must be 'first' or 'last'")
     shape: tuple[int, ...] = x.shape
     doubtful = _seems_channels_first(shape)
     if doubtful and not channels:
         raise FedbenchError(
-            f"{name} has shape {shape}; in the order (N, H, W, C) that is images of "
-            f"{shape[1]} × {shape[2]} pixels with {shape[3]} channels; if the order is "
-            "(N, C, H, W), say `channels: first`, else `channels: last`"
+            f"{name} has shape {shape}: with {shape[3]} channels if it is (N, H, W, C); say "
+            "`channels: last` if it is, or `channels: first` if it is (N, C, H, W)"
         )
     backwards = _seems_channels_first((*shape[:1], *shape[:0:-1]))
     fits = {"first": len(shape) == 4 and not backwards, "last": doubtful}
     if channels and not fits[channels]:
-        raise FedbenchError(
-            f"channels = {channels!r} is not needed, for {name} has shape {shape}; leave it out"
-        )
+        raise FedbenchError(f"leave channels = {channels!r} out, for {name} has shape {shape}")
     return np.moveaxis(x, 1, -1) if channels == "first" else x
 
 
@@ -218,55 +198,42 @@ def _seems_channels_first(shape: tuple[int, ...]) -> bool:
     return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
 
 
-def _check_features(name: str, x: Any) -> None:
-    if x.dtype.name not in _PIXELS:
-        raise FedbenchError(f"{name} has dtype {x.dtype}; it must be one of {', '.join(_PIXELS)}")
-    if x.ndim not in (2, 3, 4):
-        raise FedbenchError(
-            f"{name} has shape {x.shape}; it must be (N, features), (N, H, W) or "
-            "(N, H, W, channels)"
-        )
+def _check_features(name: str, x: Any, vocabulary: int) -> None:
+    fits = x.dtype.name in _PIXELS and x.ndim in (2, 3, 4)
+    rule = f"it must be one of {', '.join(_PIXELS)}, as (N, features), (N, H, W) or (N, H, W, C)"
+    if vocabulary:
+        fits, rule = x.dtype.kind in "iu" and x.ndim == 2, "token ids must be integers (N, tokens)"
+    if not fits:
+        raise FedbenchError(f"{name} has dtype {x.dtype} and shape {x.shape}; {rule}")
+    if vocabulary:
+        _refuse(name, "token ", x, (x < 0) | (x >= vocabulary), f"it must be 0…{vocabulary - 1}")
     _check_finite(name, x)
 
 
-def _check_finite(name: str, value: Any) -> None:
-    if value.dtype.kind == "f" and not np.isfinite(value).all():
-        first = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
-        raise FedbenchError(f"{name} has {value[first]} at {first}; every value must be finite")
-
-
-def _check_tokens(name: str, x: Any, vocabulary: int) -> None:
-    if x.ndim != 2 or x.dtype.kind not in "iu":
-        raise FedbenchError(
-            f"{name} is {x.dtype} of shape {x.shape}; token ids must be integers (N, tokens)"
-        )
-    if len(outside := np.argwhere((x < 0) | (x >= vocabulary))):
-        place = tuple(int(i) for i in outside[0])
-        raise FedbenchError(
-            f"{name} has token {x[place]} at {place}; token ids must be 0…{vocabulary - 1}"
-        )
-
-
 def _check_labels(name: str, y: Any, classes: int) -> None:
-    if y.ndim != 1:
-        raise FedbenchError(f"{name} has shape {y.shape}; it must be (N,)")
-    if classes == 0:
-        if y.dtype.name not in _REALS:
-            allowed = ", ".join(_REALS)
-            raise FedbenchError(
-                f"{name} has dtype {y.dtype}; without classes it must be one of {allowed}"
-            )
-        _check_finite(name, y)
-        return
-    if y.dtype.kind not in "iu":
+    fits = y.dtype.kind in "iu" if classes else y.dtype.name in _REALS
+    if y.ndim != 1 or not fits:
+        allowed = "integers" if classes else " or ".join(_REALS)
         raise FedbenchError(
-            f"{name} has dtype {y.dtype}; labels of {classes} classes must be integers"
+            f"{name} has dtype {y.dtype} and shape {y.shape}; labels of {classes or 'no'} classes "
+            f"must be {allowed} (N,)"
         )
-    if len(outside := np.flatnonzero((y < 0) | (y >= classes))):
-        raise FedbenchError(
-            f"{name} has label {y[outside[0]]} at position {outside[0]}; "
-            f"labels must be 0…{classes - 1}"
-        )
+    if classes:
+        _refuse(name, "label ", y, (y < 0) | (y >= classes), f"labels must be 0…{classes - 1}")
+    _check_finite(name, y)
+
+
+def _check_finite(name: str, values: Any) -> None:
+    if values.dtype.kind == "f":
+        _refuse(name, "", values, ~np.isfinite(values), "every value must be finite")
+
+
+def _refuse(name: str, what: str, values: Any, bad: Any, rule: str) -> None:
+    """Refuse the first of the values that are marked as bad, if there are any."""
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        said = ", ".join(map(str, place))
+        raise FedbenchError(f"{name} has {what}{values[place]} at position {said}; {rule}")
 
 
 def _check_groups(name: str, groups: Any, samples: int) -> None:
@@ -279,10 +246,8 @@ def _check_groups(name: str, groups: Any, samples: int) -> None:
 
 def _check_normalisation(usual: Normalisation, channels: int) -> None:
     for name, values in usual._asdict().items():
-        if len(values) != channels or not np.isfinite(values).all():
+        positive = name == "mean" or all(value > 0 for value in values)
+        if len(values) != channels or not np.isfinite(values).all() or not positive:
             raise FedbenchError(
-                f"normalisation {name} = {values} is not allowed; "
-                f"it must be {channels} finite numbers, one per channel"
+                f"normalisation {name} = {values}; it must be {channels} finite numbers, std > 0"
             )
-    if min(usual.std) <= 0:
-        raise FedbenchError(f"normalisation std = {usual.std} is not allowed; it must be > 0")

@@ -20,14 +20,8 @@ class Remote(NamedTuple):
     sha256: str
 
 
-def obtain(
-    remote: Remote, file: Path, remedy: str = "put it there", missing: Path | None = None
-) -> None:
-    """Download a published file to the path `file`, unless it exists.
-
-    missing: the file that the user misses, if it is another, made of `file`. Raises `FedbenchError`
-    if it cannot be downloaded or has another checksum; `remedy` is what its message tells to do.
-    """
+def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None) -> None:
+    """Download a published file unless it is there; errors name what is `missing` without it."""
     if exists(file):
         return
     import pooch  # with the packages that speak to servers; rarely needed
@@ -44,10 +38,7 @@ def obtain(
                 f"{what} could not be downloaded ({reason}); {remedy}, or run once with a network "
                 "connection"
             ) from error
-        checksum = pooch.file_hash(arrived)
-        if checksum != remote.sha256:
-            raise FedbenchError(
-                f"{what} has sha256 {checksum}, but {remote.sha256} is expected; {remedy}"
-            )
+        if (found := pooch.file_hash(arrived)) != remote.sha256:
+            raise FedbenchError(f"{what} has sha256 {found}, not {remote.sha256}; {remedy}")
         with atomic(file) as scratch:
             shutil.copyfile(arrived, scratch)

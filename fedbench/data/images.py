@@ -51,22 +51,16 @@ class ImageSet(Source):
         with at(f"{name} ({file})"):
             for field in ("x_train", "x_test"):
                 x = arrays[field]
-                if x.dtype != np.uint8:
+                if x.dtype != np.uint8 or x.shape[1:] != sample:
                     raise FedbenchError(
-                        f"{field} has dtype {x.dtype}; images of {name} must be uint8"
-                    )
-                if x.shape[1:] != sample:
-                    raise FedbenchError(
-                        f"{field} has samples of shape {x.shape[1:]}; images of {name} must be "
-                        f"{sample}"
+                        f"{field} has samples of {x.dtype} and shape {x.shape[1:]}; images of "
+                        f"{name} must be uint8 of shape {sample}"
                     )
         origin = {"source": "npz", "file": str(file), "sha256": sha256_of(file)}
         origin |= {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
-        x, y, x_test, y_test = (arrays[field] for field in archive.FIELDS)
         dataset = Dataset(
-            name, x, y, x_test, y_test,
-            classes=self.CLASSES, origin=origin, normalisation=self.USUAL,
-        )  # fmt: skip
+            name, classes=self.CLASSES, origin=origin, normalisation=self.USUAL, **arrays
+        )
         # In a file of CIFAR-10 under CIFAR-100's name every label is valid; only a count tells.
         if (labels := len(np.unique(dataset.y_train))) != self.CLASSES:
             raise FedbenchError(
@@ -76,17 +70,14 @@ class ImageSet(Source):
 
     def published(self, folder: Path) -> archive.Arrays:
         """The arrays of the published files, which torchvision reads; they are downloaded."""
-        kind, fields = type(self).__name__, ", ".join(archive.FIELDS)
-        root, file = folder / "torchvision", folder / f"{kind.lower()}.npz"
+        kind, root = type(self).__name__, folder / "torchvision"
+        file = folder / f"{kind.lower()}.npz"
+        remedy = f"put it there, or {file} with {', '.join(archive.FIELDS)}"
         for path, remote in self.REMOTES.items():
-            remedy = f"put it there, or {file.name} with {fields} beside its folder"
             obtain(remote, root / path, remedy)
-        said = f"{kind.lower()}: {file} is not there and torchvision could not download it"
-        remedy = (
-            f"put an npz file with {fields} there, or run once with a network connection to let "
-            "torchvision fetch it"
-        )
-        with failing(said, remedy):  # no network, a bad checksum, a full disk
+        said = f"{file} is not there, and torchvision cannot read the published files in {root}"
+        remedy += ", or run once with a network connection"
+        with failing(said, remedy):  # a damaged file, a full disk
             from torchvision import datasets  # slow to import, and only needed once
 
             cls = getattr(datasets, kind)
@@ -105,19 +96,10 @@ def decoded(files: Sequence[Path], side: int | None = None) -> Iterator[Pixels]:
 
 
 def read_image(file: Path, side: int | None = None) -> Pixels:
-    """The pixels of an image file, (H, W, 3); grey images become colour.
-
-    With `side`, the shorter side is scaled to `side` pixels and the middle is cropped. Raises
-    `FedbenchError` if the file cannot be read or decoded to its end.
-    """
-    try:
-        with Image.open(file) as image:
-            pixels = image.convert("RGB")
-    except Exception as error:  # Pillow raises exceptions of many kinds on damaged files
-        raise FedbenchError(
-            f"{file}: the file is not a readable image ({type(error).__name__}); "
-            "put a sound one in its place"
-        ) from error
+    """The pixels (H, W, 3) of an image file, in colour, as a square of `side` about its middle."""
+    remedy = "put a sound one in its place"
+    with failing(f"{file}: the file is not a readable image", remedy), Image.open(file) as image:
+        pixels = image.convert("RGB")
     if side is not None:
         pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)
     return np.asarray(pixels)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.checks import Checked, asked_for, names_of
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 
 Indices = NDArray[np.int64]
 _PLACES = "; `split` gives places in `labels`, not rows of the whole training set"
@@ -39,29 +39,30 @@ class Partition(Checked, ABC):
         `rows`: their rows in the training set; None if they are all of it. `groups`: whose they
         are; None if the data set does not say.
         """
-        if clients < 1 or clients > len(labels):
-            raise FedbenchError(
-                f"{self}: clients = {clients} is not allowed; "
-                f"it must be 1…{len(labels)}, the number of training samples"
-            )
-        asks = names_of(self.split) & {"rows", "groups"}
-        if "groups" in asks and groups is None:
-            raise FedbenchError(
-                f"{self}: it needs data that say whose each sample is: a table with a column that "
-                "`group` names, an npz file with `groups`, or a source such as leaf"
-            )
-        if rows is not None and not self.by_labels and not asks:
-            raise FedbenchError(
-                f"{self}: with held-out data it gets the samples that are left and cannot know "
-                "which; let split take `rows`, their rows in the training set, or write "
-                "`by_labels = True` in the class if it needs to know labels alone"
-            )
-        every = np.arange(len(labels)) if rows is None else rows
-        offered = {"rows": lambda: every, "groups": lambda: groups}
-        drawn = self.split(labels, clients, rng, **asked_for(self.split, **offered))
-        parts = [np.asarray(part) for part in drawn]
-        for client, part in enumerate(parts):
-            require_rows(part, len(labels), f"{self}: client {client}", _PLACES)
+        with at(str(self)):
+            if clients < 1 or clients > len(labels):
+                raise FedbenchError(
+                    f"clients = {clients} is not allowed; it must be 1…{len(labels)}, the training "
+                    "samples"
+                )
+            asks = names_of(self.split) & {"rows", "groups"}
+            if "groups" in asks and groups is None:
+                raise FedbenchError(
+                    "it needs data that say whose each sample is: a table with a column that "
+                    "`group` names, an npz file with `groups`, or a source such as leaf"
+                )
+            if rows is not None and not self.by_labels and not asks:
+                raise FedbenchError(
+                    "with held-out data it cannot know which samples are left; let split take "
+                    "`rows`, their rows in the training set, or write `by_labels = True` in the "
+                    "class"
+                )
+            every = np.arange(len(labels)) if rows is None else rows
+            offered = {"rows": lambda: every, "groups": lambda: groups}
+            drawn = self.split(labels, clients, rng, **asked_for(self.split, **offered))
+            parts = [np.asarray(part) for part in drawn]
+            for client, part in enumerate(parts):
+                require_rows(part, len(labels), f"client {client}", _PLACES)
         return [np.sort(part).astype(np.int64, copy=False) for part in parts]
 
     @abstractmethod
@@ -87,16 +88,13 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
     """The shuffled numbers of the samples of each class that has some, and how many they are."""
     if labels.dtype.kind not in "iu":
-        raise FedbenchError(
-            f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
-        )
+        raise FedbenchError(f"labels of dtype {labels.dtype} have no classes; use partition 'iid'")
     groups = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     return groups, np.array([len(group) for group in groups])
 
 
-def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices], Indices]:
-    """Give client k the next `counts[k, c]` samples of each group c; returns the rest as well."""
+def deal(groups: list[Indices], counts: NDArray[np.int64]) -> list[Indices]:
+    """Give client k the next `counts[k, c]` samples of each group c."""
     ends = counts.cumsum(axis=0)
-    pieces = [np.split(group, ends[:, c]) for c, group in enumerate(groups)]
-    *parts, rest = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
-    return parts, rest
+    pieces = [np.split(group, ends[:, c])[:-1] for c, group in enumerate(groups)]
+    return [np.concatenate(piece) for piece in zip(*pieces, strict=True)]

@@ -52,16 +52,12 @@ class Shifted(NamedTuple):
 
 
 def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Shifted:
-    """Apply the shifts, in order, to the samples of each client, with draws of this seed.
-
-    Where data do not say whose test samples are, each class's are divided over clients as its
-    training samples are: a client is tested on samples as it sees them.
-    """
+    """Apply the shifts, in order, to the samples of each client, with draws of this seed."""
     own = own_test_rows(data, rows)
     if not shifts:
         return Shifted(data, None if own is None else data.x_test, own)
     refuse_overlap(rows, "shift: ")
-    if own is None and data.classes:
+    if own is None and data.classes:  # the data do not say whose test samples are
         counts = [np.bincount(data.y_train[held], minlength=data.classes) for held in rows]
         rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "shift's test shares")
         own = mirror(np.array(counts), data.y_test.astype(np.int64), rng)
@@ -81,11 +77,8 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
 
 
 def _same_shape(shift: Shift, value: Any, given: NDArray[Any]) -> NDArray[Any]:
-    """What a shift returned; raises `FedbenchError` on another shape or type of numbers."""
     made = np.asarray(value)
     if made.shape != given.shape or made.dtype != given.dtype:
-        raise FedbenchError(
-            f"shift: {shift} made {made.dtype} of shape {made.shape} of {given.dtype} of shape "
-            f"{given.shape}; both must stay"
-        )
+        kinds = (f"{each.dtype} of shape {each.shape}" for each in (made, given))
+        raise FedbenchError(f"shift: {shift} made {' of '.join(kinds)}; both must stay")
     return made

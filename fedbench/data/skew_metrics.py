@@ -24,21 +24,13 @@ def size_spread(counts: NDArray[np.int64]) -> float:
 
 
 def label_skew(counts: NDArray[np.int64]) -> float:
-    """The mean distance of a client's label distribution from the distribution of all samples.
-
-    The distance is total variation: 0 if all clients are alike, and 1 − 1/C if each client holds a
-    single one of C equally large classes. All clients count the same, whatever their size. It is
-    half the distance that Zhao et al. (2018) relate to the loss of accuracy.
-    """
+    """The mean total variation between clients' label distributions and that of all samples."""
     overall = counts.sum(axis=0) / counts.sum()
     return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)
 
 
 def pairwise_skew(counts: NDArray[np.int64]) -> float:
-    """The total variation between the label distributions of two clients, averaged over pairs.
-
-    0 if all clients are alike or there is only one, 1 if no two share a label.
-    """
+    """The total variation between the label distributions of two clients, averaged over pairs."""
     distances = pdist(_shares(counts), "cityblock") / 2
     return float(distances.mean()) if len(distances) else 0.0
 
@@ -46,32 +38,24 @@ def pairwise_skew(counts: NDArray[np.int64]) -> float:
 def label_divergence(counts: NDArray[np.int64]) -> float:
     """The Jensen–Shannon divergence of all clients' label distributions, in bits.
 
-    It is the entropy of their mean minus the mean of their entropies (Lin, IEEE Trans. Inf. Theory
-    1991): what the label of a sample tells about the client that holds it. It is 0 if all clients
-    are alike, and at most log₂ of the number of classes or of clients. All clients count the same,
-    whatever their size.
+    The entropy of their mean minus the mean of their entropies (Lin, IEEE Trans. Inf. Theory 1991):
+    what the label of a sample tells about the client that holds it.
     """
     shares = _shares(counts)
     return float(max(0.0, _entropy(shares.mean(axis=0)) - _entropy(shares).mean()))
 
 
 def effective_classes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """2^H of each client's label entropy H: how many equally frequent classes would have it.
-
-    It is 1 if a client has a single class and C if it has all C equally often; a class with few
-    samples counts little (Hill, Ecology 1973).
-    """
+    """How many equally frequent classes would have each client's label entropy (Hill, 1973)."""
     effective: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
     return effective
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The label distribution of each client: (clients, classes)."""
     shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
     return shares
 
 
 def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shannon's entropy along the last axis, in bits."""
     bits: NDArray[np.float64] = entr(shares).sum(axis=-1) / np.log(2)
     return bits

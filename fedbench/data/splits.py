@@ -9,36 +9,29 @@ from numpy.typing import NDArray
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Indices, Partition, require_rows
+from fedbench.data.partition import Indices, Partition, deal, require_rows
 
 _WORTH_A_WORD = 0.01  # of the samples; rules that deal equal shares leave up to K−1 samples
 Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its samples
 
 
 def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the rows held out for validation; returns (training rows, held-out rows).
-
-    The same share (0 ≤ share < 1) of every class is held out or, where the data are of users or
-    sites, of every one of these; nothing is if the data set brings a validation set.
-    """
+    """Training rows, and rows held out for validation: `share` of every class, or user if told."""
     everything = np.arange(len(data.y_train))
-    if not share or data.x_held_out is not None:
+    if not share or data.x_held_out is not None:  # the data set brings a validation set
         return everything, everything[:0]
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
     shuffled = rng.permutation(everything)
-    strata = data.y_train if data.groups is None else data.groups
-    labels = strata[shuffled]
-    whole = not data.classes and data.groups is None
-    groups = [shuffled] if whole else [shuffled[labels == label] for label in np.unique(labels)]
+    strata = data.y_train if data.classes else np.zeros(len(everything))
+    labels = (strata if data.groups is None else data.groups)[shuffled]
+    groups = [shuffled[labels == label] for label in np.unique(labels)]
     out = np.sort(np.concatenate([g[: round(share * len(g))] for g in groups]))
     if not len(out):
         raise FedbenchError(f"validation = {share} holds out no sample; it must be larger")
     return np.setdiff1d(everything, out), out
 
 
-def draw_partition(
-    rule: Partition, data: Dataset, train: NDArray[np.int64], clients: int, seed: int
-) -> Rows:
+def draw_partition(rule: Partition, data: Dataset, train: Indices, clients: int, seed: int) -> Rows:
     """Divide the rows `train` (n,) over the clients by the rule, with draws of this seed."""
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
     whole = len(train) == len(data.y_train)
@@ -77,44 +70,35 @@ class Unused(NamedTuple):
         )
 
 
-def refuse_overlap(rows: Rows, where: str = "") -> None:
+def refuse_overlap(rows: Rows, where: str) -> None:
     """Refuse a partition in which a sample has two clients."""
-    every = np.concatenate(rows)
-    if held(rows) == len(every):
-        return
-    owners = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
-    order = np.argsort(every, kind="stable")
-    twice = np.flatnonzero(np.diff(every[order]) == 0)
-    one, other = owners[order[twice[0] : twice[0] + 2]]
-    raise FedbenchError(
-        f"{where}clients {one} and {other} hold the same sample, one of "
-        f"{len(np.unique(every[order[twice]])):,} with several clients; if that is meant, write "
-        "`overlap = True` in the class of a partition of your own"
-    )
+    samples, clients = np.unique(np.concatenate(rows), return_counts=True)
+    twice = samples[clients > 1]
+    if len(twice):
+        one, other = [i for i, held in enumerate(rows) if twice[0] in held][:2]
+        raise FedbenchError(
+            f"{where}clients {one} and {other} hold the same sample, one of {len(twice):,} with "
+            "several clients; if that is meant, write `overlap = True` in the class of a partition"
+        )
 
 
 def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:
     """Refuse a partition that does not fit the data or leaves a client without samples."""
     if len(rows) != clients:
         raise FedbenchError(f"partition: it has {len(rows)} clients, but clients = {clients}")
-    for i, held in enumerate(rows):
-        if not len(held):
-            raise FedbenchError(
-                f"partition: client {i} has no samples; use fewer clients or less skew"
-            )
-        chosen = np.asarray(held)
-        require_rows(chosen, samples, f"partition: client {i}")
+    for i, chosen in enumerate(map(np.asarray, rows)):
+        client = f"partition: client {i}"
+        if not len(chosen):
+            raise FedbenchError(f"{client} has no samples; use fewer clients or less skew")
+        require_rows(chosen, samples, client)
         if len(np.unique(chosen)) < len(chosen):
-            raise FedbenchError(f"partition: client {i} has a sample twice")
+            raise FedbenchError(f"{client} has a sample twice")
         if np.isin(chosen, held_out).any():
-            raise FedbenchError(f"partition: client {i} names a sample held out for validation")
+            raise FedbenchError(f"{client} names a sample held out for validation")
 
 
 def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
-    """Each client's test rows, those of its users or sites, if there are any.
-
-    None if the data do not say whose samples are, or two clients share a user.
-    """
+    """Each client's test rows; None if data do not say whose they are, or clients share a user."""
     if data.groups is None or data.groups_test is None:
         return None
     owned = [np.unique(data.groups[held]) for held in rows]
@@ -123,19 +107,14 @@ def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
     return [np.flatnonzero(np.isin(data.groups_test, groups)) for groups in owned]
 
 
-def mirror(
-    counts: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
-) -> list[Indices]:
+def mirror(counts: Indices, labels: Indices, rng: np.random.Generator) -> list[Indices]:
     """Divide test samples over clients in proportion to their training samples of each class.
 
-    `counts` are the label counts of the training partition (clients, classes), `labels` the labels
-    of the test set (n,). Every test sample of a class that was trained on is used once; a client
-    with a small share of every class may get none.
+    counts: of those, (clients, classes); labels: of the test set, (n,). Test samples of a class
+    that was trained on are used once; a client with a small share of every class may get none.
     """
-    parts: list[list[Indices]] = [[] for _ in counts]
-    for c in np.flatnonzero(counts.sum(axis=0)):
-        group = rng.permutation(np.flatnonzero(labels == c))
-        ends = counts[:, c].cumsum() * len(group) // counts[:, c].sum()
-        for part, piece in zip(parts, np.split(group, ends[:-1]), strict=True):
-            part.append(piece)
-    return [np.sort(np.concatenate(part)) for part in parts]
+    trained = np.flatnonzero(counts.sum(axis=0))
+    groups = [rng.permutation(np.flatnonzero(labels == c)) for c in trained]
+    ends = counts[:, trained].cumsum(axis=0) * [len(group) for group in groups]
+    shares = np.diff(ends // counts[:, trained].sum(axis=0), axis=0, prepend=0)
+    return [np.sort(part) for part in deal(groups, shares)]

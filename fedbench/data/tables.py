@@ -71,10 +71,7 @@ def numbers_rows(values: Column) -> bool:
 
 
 def tells(values: Column, labels: Column) -> bool:
-    """Whether a value belongs to one class only, and not because there is no other row like it.
-
-    That is so if each class has an interval of its own, or each value many rows.
-    """
+    """Whether each value has one class only, in an interval per class or in many rows per value."""
     if len(values) < _FEW:
         return False
     order = np.argsort(values, kind="stable")

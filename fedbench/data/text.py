@@ -64,32 +64,36 @@ class TextSet(Source):
         )  # fmt: skip
 
     def tokenizer_of(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
-        """The tokenizer for these training texts, and its name.
-
-        Raises `FedbenchError` if the extra 'text' is not installed, or if `tokenizer` is
-        'pretrained' and its files are missing or broken.
-        """
+        """The tokenizer for these training texts, and its name."""
         extras.require("text", "a data set of texts")
-        if self.tokenizer != "words":
-            files = (folder / NAME / name for name in _FILES)
-            if file := next(filter(exists, files), None):
-                return _pretrained(file), NAME
+        files = (folder / NAME / name for name in _FILES if self.tokenizer != "words")
+        if file := next(filter(exists, files), None):
+            return _published(file), NAME
         if self.tokenizer == "pretrained":
-            raise FedbenchError(
-                f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
-                "choose the tokenizer 'words'"
-            )
+            said = f"{folder / NAME}: {' or '.join(_FILES)} is missing"
+            raise FedbenchError(f"{said}; put {NAME}'s there, or choose the tokenizer 'words'")
         substitute = word_level(texts, self.vocabulary)
         words = substitute.get_vocab_size() - len(SPECIAL)
         return substitute, f"substitute: word-level, {words} words"
 
 
-def word_level(texts: Sequence[str], vocabulary: int) -> Any:
-    """A tokenizer of the most frequent words of the texts; ties are broken by the alphabet.
+def _published(file: Path) -> Any:
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
 
-    Texts are put in lower case and split at spaces and punctuation. Id 0 is padding, 1 an unknown
-    word, and 2 is [CLS], which stands before every text.
-    """
+    with failing(f"{file}: not a readable tokenizer", f"put {NAME}'s in its place"):
+        if file.suffix == ".json":
+            tokenizer = Tokenizer.from_file(str(file))
+        else:
+            tokenizer = BertWordPieceTokenizer(str(file), lowercase=True)
+    padding, first = tokenizer.token_to_id("[PAD]"), tokenizer.encode("a").tokens[:1]
+    if padding != 0 or first != ["[CLS]"]:
+        said = f"{file}: [PAD] has id {padding} and texts begin with {first}"
+        raise FedbenchError(f"{said}; these must be 0, which is padding, and [CLS]")
+    return tokenizer
+
+
+def word_level(texts: Sequence[str], vocabulary: int) -> Any:
+    """A tokenizer of the most frequent words of the texts, in lower case; [CLS] begins a text."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # noqa: S106  # no password
@@ -117,27 +121,7 @@ def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int6
     return ids
 
 
-def _pretrained(file: Path) -> Any:
-    from tokenizers import BertWordPieceTokenizer, Tokenizer
-
-    with failing(f"{file}: not a readable tokenizer", f"put {NAME}'s in its place"):
-        if file.suffix == ".json":
-            tokenizer = Tokenizer.from_file(str(file))
-        else:
-            tokenizer = BertWordPieceTokenizer(str(file), lowercase=True)
-    if tokenizer.token_to_id("[PAD]") != 0:
-        raise FedbenchError(
-            f"{file}: [PAD] has id {tokenizer.token_to_id('[PAD]')}; it must be 0, which is padding"
-        )
-    if tokenizer.encode("a").tokens[:1] != ["[CLS]"]:
-        raise FedbenchError(f"{file}: texts do not begin with [CLS]; they must, as in {NAME}")
-    return tokenizer
-
-
 def read_text(file: Path) -> str:
-    """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
+    """The text of a file, its line ends as they are."""
     with failing("the file is not readable UTF-8 text", "put a sound one in its place"):
-        text = file.read_bytes().decode("utf-8")  # read_text would change line ends
-    if not text.strip():
-        raise FedbenchError("the file is empty; it needs at least one labelled text")
-    return text
+        return file.read_bytes().decode("utf-8")

@@ -3,12 +3,15 @@
 import copy
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Literal
 
 from torch import Tensor, nn
 
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
+
+Fan = Literal["fan_in", "fan_out"]
 
 
 class Architecture(Checked, ABC):
@@ -45,19 +48,24 @@ class BodyHead(nn.Module):
         return logits
 
 
-def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
-    """Put a projection head between body and classifier (MOON, FedGKD+).
+def draw_he_weights(module: nn.Module) -> None:
+    """Draw He's normal weights, by fan out for convolutions as torchvision does; biases are 0."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            fan: Fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
+            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
 
-    The head is a hidden layer as wide as the features, with ReLU, and a layer of `width` units; the
-    hidden layer is left out if the body ends in one (`ends_hidden`). The features of the result are
-    the projection (B, width), and its classifier takes them, in training and in evaluation.
-    `example` (1, …) is one prepared sample, which tells how wide the features are.
+
+def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
+    """Put a projection of `width` units, the new features, before the classifier (MOON, FedGKD+).
+
+    Before it is a hidden layer, unless the body ends in one; `example` (1, …): a prepared sample.
     """
     body = getattr(module, "body", None)
     if not isinstance(body, nn.Module):
-        raise FedbenchError(
-            "projection: the model has no children `body` and `head` to put a projection between"
-        )
+        raise FedbenchError("projection: the model has no children `body` and `head`")
     size = copy.deepcopy(body).eval()(example).shape[1]
     has_hidden = getattr(module, "ends_hidden", False)
     hidden = [] if has_hidden else [nn.Linear(size, size), nn.ReLU()]

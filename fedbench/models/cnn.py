@@ -1,5 +1,6 @@
 """Convolutional networks without shortcuts: LeNet-5, McMahan's CNN, S-CNN and A-CNN."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -9,34 +10,24 @@ from torch import nn
 from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import (
-    Norm,
-    at_side,
-    dense,
-    global_mean,
-    normalisation,
-    require_images,
-    scaled,
-)
+from fedbench.models.architecture import Architecture, BodyHead, draw_he_weights
+from fedbench.models.layers import Norm, at_side, dense, global_mean, norms, require_images, scaled
 from fedbench.models.pooling import MaxPool2, Pooled
 
 
 def convolutions(
-    channels: int, to: Iterable[int], size: int, padding: int = 0, norm: Norm | None = None
-) -> list[nn.Module]:
-    """A row of convolutions, each followed by the norm, if any, 2×2 pooling and ReLU.
-
-    ReLU after pooling gives the same bits and works on a quarter of the values.
-    """
+    inputs: Inputs, to: Iterable[int], size: int, padding: int = 0, norm: Norm | None = None
+) -> tuple[list[nn.Module], int]:
+    """Convolutions, each followed by the norm, if any, 2×2 pooling and ReLU; and their outputs."""
     layers: list[nn.Module] = []
+    channels, *sides = inputs.shape
     for after in to:
         layers.append(nn.Conv2d(channels, after, size, padding=padding))
         if norm:
             layers.append(norm(after))
-        layers += [MaxPool2(), nn.ReLU()]
-        channels = after
-    return layers
+        layers += [MaxPool2(), nn.ReLU()]  # the same bits as ReLU first, of fewer values
+        channels, sides = after, [(side + 2 * padding - size + 1) // 2 for side in sides]
+    return layers, channels * math.prod(sides)
 
 
 @dataclass(frozen=True)
@@ -57,17 +48,14 @@ class LeNet5(Architecture):
         """Features are the 84 units before the classifier."""
         require_images("LeNet5", inputs)
         c1, c2, *hidden = scaled((6, 16, 120, 84), self.width)
-        channels, *sides = inputs.shape
-        layers = convolutions(channels, (c1, c2), 5, self.padding)
-        for _ in range(2):  # what is left after both convolutions and poolings
-            sides = [(side + 2 * self.padding - 4) // 2 for side in sides]
-        for side, left in zip(inputs.shape[1:], sides, strict=True):
-            if left < 1:
-                raise FedbenchError(
-                    f"LeNet5: images of side {side} are too small for its layers; padding = "
-                    f"{self.padding} must be larger"
-                )
-        body = Pooled(*layers, nn.Flatten(), *dense([c2 * sides[0] * sides[1], *hidden]))
+        layers, units = convolutions(inputs, (c1, c2), 5, self.padding)
+        side = min(inputs.shape[1:])
+        if side < 16 - 6 * self.padding:  # of which the layers would leave no pixel
+            raise FedbenchError(
+                f"LeNet5: images of side {side} are too small for its layers; padding = "
+                f"{self.padding} must be larger"
+            )
+        body = Pooled(*layers, nn.Flatten(), *dense([units, *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
@@ -89,9 +77,8 @@ class FedAvgCNN(Architecture):
         """Features are the 512 units before the classifier."""
         first, inputs = at_side("FedAvgCNN", inputs, self.side, least=4)
         c1, c2, hidden = scaled((32, 64, 512), self.width)
-        layers = convolutions(inputs.shape[0], (c1, c2), 5, padding=2)
-        pixels = (inputs.shape[1] // 4) * (inputs.shape[2] // 4)
-        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([c2 * pixels, hidden]))
+        layers, units = convolutions(inputs, (c1, c2), 5, padding=2)
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([units, hidden]))
         return BodyHead(body, nn.Linear(hidden, inputs.outputs))
 
 
@@ -113,10 +100,8 @@ class SCNN(Architecture):
         """Features are the 192 units before the classifier."""
         first, inputs = at_side("SCNN", inputs, self.side, least=16)
         channels, *hidden = scaled((64, 384, 192), self.width)
-        left = [((side - 4) // 2 - 4) // 2 for side in inputs.shape[1:]]
-        layers = convolutions(inputs.shape[0], (channels, channels), 5)
-        widths = [channels * left[0] * left[1], *hidden]
-        body = nn.Sequential(first, *layers, nn.Flatten(), *dense(widths))
+        layers, units = convolutions(inputs, (channels, channels), 5)
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([units, *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
@@ -139,10 +124,9 @@ class SCNNTiny(Architecture):
         """Features are the 384 units before the classifier."""
         first, inputs = at_side("SCNNTiny", inputs, self.side, least=8)
         channels, *hidden = scaled((64, 512, 384), self.width)
-        norm = normalisation("gn", self.groups)
-        layers = convolutions(inputs.shape[0], [channels] * 3, 3, padding=1, norm=norm)
-        pixels = (inputs.shape[1] // 8) * (inputs.shape[2] // 8)
-        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([channels * pixels, *hidden]))
+        norm = norms("gn", self.groups)
+        layers, units = convolutions(inputs, [channels] * 3, 3, padding=1, norm=norm)
+        body = nn.Sequential(first, *layers, nn.Flatten(), *dense([units, *hidden]))
         return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
@@ -170,30 +154,13 @@ class ACNN(Architecture):
         """Features are the last hidden units, or the globally averaged channels."""
         first, inputs = at_side("ACNN", inputs, self.side, least=16)
         channels = scaled((64, 128, 256, 512), self.width)
-        layers = [first, *convolutions(inputs.shape[0], channels, 3, padding=1)]
-        pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
-        widths = [channels[-1] * pixels, *scaled((128, 256, 512, 1024), self.width)]
+        layers, units = convolutions(inputs, channels, 3, padding=1)
+        widths = [units, *scaled((128, 256, 512, 1024), self.width)]
         if self.top == "average":
-            body = nn.Sequential(*layers, global_mean())
-            model = BodyHead(body, nn.Linear(channels[-1], inputs.outputs))
+            layers, widths = [*layers, global_mean()], channels
         else:
-            body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
-            model = BodyHead(body, nn.Linear(widths[-1], inputs.outputs))
+            layers += [nn.Flatten(), *dense(widths)]
+        model = BodyHead(nn.Sequential(first, *layers), nn.Linear(widths[-1], inputs.outputs))
         if self.init == "he":
-            _draw_he_weights(model)
+            draw_he_weights(model)
         return model
-
-
-def _draw_he_weights(model: nn.Module) -> None:
-    """Set biases to 0, and draw normal weights of variance 2 / n.
-
-    n is the number of outgoing weights per unit of a convolution, and of ingoing ones of a linear
-    layer, as in the library of FedADC's author.
-    """
-    for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            fan: Literal["fan_out", "fan_in"]
-            fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)

@@ -14,8 +14,6 @@ from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.pretrained import read_checkpoint
 
-_BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with
-
 
 @dataclass(frozen=True)
 class DistilBERT(Architecture):
@@ -48,14 +46,11 @@ class DistilBERT(Architecture):
         With a projection head, the pre-classifier is its hidden layer.
         """
         if not inputs.vocabulary:
+            raise FedbenchError(f"DistilBERT: samples of shape {inputs.shape} are not texts")
+        (length,) = inputs.shape
+        if length > self.positions:
             raise FedbenchError(
-                f"DistilBERT: samples of shape {inputs.shape} are not texts; use a data set of "
-                "token ids"
-            )
-        if inputs.shape[0] > self.positions:
-            raise FedbenchError(
-                f"DistilBERT: texts of {inputs.shape[0]} tokens need positions = {self.positions} "
-                "to be as large"
+                f"DistilBERT: positions = {self.positions} must be ≥ {length}, the tokens of a text"
             )
         if self.dim % self.heads:
             raise FedbenchError(
@@ -69,13 +64,10 @@ class DistilBERT(Architecture):
         if self.weights == "random":
             return
         body = module.get_submodule("body")
-        wanted = {
-            name: value
-            for name, value in body.state_dict().items()
-            if not name.startswith("pre_classifier.")
-        }
+        drawn = ("pre_classifier.weight", "pre_classifier.bias")
+        wanted = {k: v for k, v in body.state_dict().items() if k not in drawn}
         file = folder / "distilbert-base-uncased" / "model.safetensors"
-        body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)
+        body.load_state_dict(read_checkpoint(file, "distilbert.", wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
         extras.require("text", "DistilBERT")

@@ -13,21 +13,15 @@ Norm = Callable[[int], nn.Module]
 Kind = Literal["gn", "bn"]
 
 
-def normalisation(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
-    """Batch norm, or group norm: a function of the number of channels that gives the layer.
-
-    A group norm has `groups` groups, or `per_group` channels per group if that is given: one group
-    where there are fewer. The function raises `FedbenchError` if groups cannot be of equal size.
-    """
+def norms(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
+    """Batch norm, or group norm of `groups` or of `per_group` channels each, for some channels."""
 
     def layer(channels: int) -> nn.Module:
-        count = max(1, channels // per_group) if per_group else groups
-        if channels % (min(per_group, channels) if per_group else groups):
-            given = f"per_group = {per_group}" if per_group else f"groups = {groups}"
-            raise FedbenchError(
-                f"{given} cannot divide {channels} channels equally; choose a divisor"
-            )
-        return nn.GroupNorm(count, channels)
+        given = f"per_group = {per_group}" if per_group else f"groups = {groups}"
+        divisor = min(per_group, channels) if per_group else groups
+        if channels % divisor:
+            raise FedbenchError(f"{given} cannot divide {channels} channels equally")
+        return nn.GroupNorm(channels // divisor if per_group else groups, channels)
 
     return nn.BatchNorm2d if kind == "bn" else layer
 
@@ -60,11 +54,7 @@ def require_images(name: str, inputs: Inputs) -> None:
 def at_side(
     name: str, inputs: Inputs, side: int | None, least: int = 1
 ) -> tuple[nn.Module, Inputs]:
-    """A layer that resizes images to `side` × `side`, and the shape of what comes out of it.
-
-    Where `side` is None, images stay as they are. Raises `FedbenchError` if the samples are not
-    images, or if their side is below `least`, at which the model's layers would leave no pixel.
-    """
+    """A layer that resizes images, which need a side of `least`, and the shape of its output."""
     require_images(name, inputs)
     channels, *sides = inputs.shape
     shape = (channels, *([side, side] if side else sides))

@@ -50,10 +50,6 @@ class Logistic(Architecture):
 
 
 def _measurements(name: str, inputs: Inputs) -> int:
-    """How many numbers a sample has; `FedbenchError` if these are token ids."""
     if inputs.vocabulary:
-        raise FedbenchError(
-            f"{name}: samples of shape {inputs.shape} are token ids, not measurements; use "
-            "'distilbert'"
-        )
+        raise FedbenchError(f"{name}: samples are {inputs.words}, not numbers; use 'distilbert'")
     return math.prod(inputs.shape)

@@ -58,11 +58,7 @@ class Pooled(nn.Sequential):
 
 
 def usual_pooling(module: nn.Module) -> nn.Module:
-    """The module with PyTorch's own 2×2 max pooling, to be differentiated twice.
-
-    The maxima that score a model quickly take five times as long to differentiate, and where values
-    are equal they divide the gradient among them, which training does not.
-    """
+    """The module with PyTorch's max pooling, whose gradient is quick and as in training."""
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, MaxPool2):
@@ -163,13 +159,11 @@ def _windows(x: Tensor, w: Tensor, b: Tensor, padding: tuple[int, int]) -> tuple
 
 
 def _rows(x: Tensor) -> Pair:
-    """The upper and the lower rows of all windows."""
     x = x[..., : x.shape[-2] // 2 * 2, :]
     return x[..., ::2, :], x[..., 1::2, :]
 
 
 def _columns(x: Tensor) -> Pair:
-    """The left and the right columns of all windows."""
     x = x[..., : x.shape[-1] // 2 * 2]
     return x[..., ::2], x[..., 1::2]
 

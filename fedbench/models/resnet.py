@@ -10,8 +10,8 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
-from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.layers import Norm, at_side, global_mean, normalisation, require_images, scaled
+from fedbench.models.architecture import Architecture, BodyHead, draw_he_weights
+from fedbench.models.layers import Norm, at_side, global_mean, norms, require_images, scaled
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,13 @@ class RN20(Architecture):
         """Features are the globally averaged channels of the last stage."""
         require_images("RN20", inputs)
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
-        norm = normalisation(self.norm, self.groups)
-        layers: list[nn.Module] = [
-            nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False),
-            norm(c[0]),
-            nn.ReLU(),
-        ]
+        norm = norms(self.norm, self.groups)
+        stem = nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False)
+        layers: list[nn.Module] = [stem, norm(c[0]), nn.ReLU()]
         for stage, (before, after) in enumerate(zip([c[0], *c], c, strict=False)):
             for block in range(self.blocks):
-                first = block == 0
-                stride = 2 if first and stage else 1
-                layers.append(_Block(before if first else after, after, stride, norm))
+                stride = 2 if stage and not block else 1
+                layers.append(_Block(after if block else before, after, stride, norm))
         body = nn.Sequential(*layers, global_mean())
         return BodyHead(body, nn.Linear(c[-1], inputs.outputs))
 
@@ -107,7 +103,7 @@ class RN8(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (64)."""
         first, inputs = at_side("RN8", inputs, self.side)
-        norm = normalisation(self.norm, per_group=self.per_group)
+        norm = norms(self.norm, per_group=self.per_group)
         planes = scaled((16, 32, 64), self.width)
         return _network(inputs, first, BasicBlock, norm, planes, [self.blocks] * 3)
 
@@ -135,7 +131,7 @@ class RN18(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (512)."""
         first, inputs = at_side("RN18", inputs, self.side)
-        norm = normalisation(self.norm, self.groups, self.per_group)
+        norm = norms(self.norm, self.groups, self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         blocks, large = [self.blocks] * 4, self.stem == "imagenet"
         return _network(inputs, first, BasicBlock, norm, planes, blocks, large)
@@ -162,7 +158,7 @@ class RN50(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (2048)."""
         first, inputs = at_side("RN50", inputs, self.side)
-        norm = normalisation(self.norm, per_group=self.per_group)
+        norm = norms(self.norm, per_group=self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         return _network(inputs, first, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
 
@@ -176,11 +172,7 @@ def _network(
     blocks: list[int],
     large: bool = False,
 ) -> BodyHead:
-    """Stem, stages, global average pooling and classifier, initialised as torchvision does.
-
-    planes, blocks: of each stage; all but the first halve the image's sides. The stem is a 3×3
-    convolution or, if `large`, ImageNet's, 7×7 with stride 2 and pooling.
-    """
+    """Stem, stages of these planes and blocks, global mean and classifier; `large`: the stem's."""
     size, stride, padding = (7, 2, 3) if large else (3, 1, 1)
     conv = nn.Conv2d(inputs.shape[0], planes[0], size, stride, padding, bias=False)
     layers: list[nn.Module] = [first, conv, norm(planes[0]), nn.ReLU(inplace=True)]
@@ -198,7 +190,5 @@ def _network(
             layers.append(block)
             before = after
     body = nn.Sequential(*layers, global_mean())
-    for layer in body.modules():
-        if isinstance(layer, nn.Conv2d):
-            nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+    draw_he_weights(body)
     return BodyHead(body, nn.Linear(before, inputs.outputs))

@@ -41,12 +41,11 @@ class ViTSmall(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the `bottleneck` units."""
-        for what, divisor in (("side", "patch"), ("dim", "heads")):
-            if getattr(self, what) % getattr(self, divisor):
-                raise FedbenchError(
-                    f"ViTSmall: {what} = {getattr(self, what)} must be a multiple of {divisor} = "
-                    f"{getattr(self, divisor)}"
-                )
+        for name, divisor in (("side", "patch"), ("dim", "heads")):
+            whole, part = getattr(self, name), getattr(self, divisor)
+            if whole % part:
+                said = f"ViTSmall: {name} = {whole}"
+                raise FedbenchError(f"{said} must be a multiple of {divisor} = {part}")
         first, inputs = at_side("ViTSmall", inputs, self.side)
         extras.require("vit", "ViTSmall")
         from timm.models.vision_transformer import VisionTransformer

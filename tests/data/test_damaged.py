@@ -102,20 +102,23 @@ NPZ = {
     "a missing member": (changed(y_test=None), "y_test is missing; the file must hold x_train,"),
     "a member of text": (bad_member(), "x_test is not a NumPy array"),
     "pickled members": (changed(x_test=OBJECTS), "x_test cannot be read (ValueError: Object arr"),
-    "images of float64": (changed(x_train=np.zeros((10, *GREY))), "x_train has dtype float64;"),
-    "NaN": (changed(x_test=np.full((5, *GREY), np.nan)), "x_test has dtype float64; images of mn"),
+    "images of float64": (
+        changed(x_train=np.zeros((10, *GREY))),
+        "x_train has samples of float64 and",
+    ),
+    "NaN": (changed(x_test=np.full((5, *GREY), np.nan)), "x_test has samples of float64 and sha"),
     "colour images": (changed(x_test=np.zeros((5, 28, 28, 3), np.uint8)), "x_test has samples of"),
-    "no axes": (changed(x_train=np.uint8(7)), "x_train has samples of shape (); images of mnist"),
+    "no axes": (changed(x_train=np.uint8(7)), "x_train has samples of uint8 and shape (); images"),
     "no sample": (
         changed(x_test=np.zeros((0, *GREY), np.uint8), y_test=np.zeros(0, int)),
-        "x_test has shape (0, 28, 28) and is empty",
+        "x_test is empty: its shape is (0, 28, 28)",
     ),
-    "float labels": (changed(y_train=np.arange(10.0)), "y_train has dtype float64; labels of 10"),
+    "float labels": (changed(y_train=np.arange(10.0)), "y_train has dtype float64 and shape (10,"),
     "labels in words": (changed(y_train=np.array(list("abcdefghij"))), "y_train has dtype <U1"),
     "a negative label": (changed(y_test=np.arange(-1, 4)), "y_test has label -1 at position 0"),
     "a label too large": (changed(y_train=np.arange(1, 11)), "y_train has label 10 at position 9"),
-    "too few labels": (changed(y_test=np.arange(4)), "x_test has 5 samples and y_test 4 labels"),
-    "one-hot labels": (changed(y_train=np.eye(10, dtype=int)), "y_train has shape (10, 10)"),
+    "too few labels": (changed(y_test=np.arange(4)), "x_test has 5 samples, but y_test 4 labels"),
+    "one-hot labels": (changed(y_train=np.eye(10, dtype=int)), "and shape (10, 10); labels"),
     "one class only": (changed(y_train=np.zeros(10, int)), "y_train has 1 different labels; mnist"),
 }
 
@@ -175,27 +178,36 @@ TINY = {
     "text, not an image": ({IMAGE: b"a seven"}, f"{IMAGE}: the file is not a readable image"),
     "a smaller image": ({IMAGE: jpeg(32)}, f"{IMAGE} is (32, 32) pixels; it must be (64, 64)"),
     "a PNG of other size": ({IMAGE: png((64, 63))}, f"{IMAGE} is (63, 64) pixels"),
-    "a missing class folder": ({IMAGE: None}, "train holds 0 images of class n00000007; it must h"),
-    "an image too many": ({IMAGE.replace("_0", "_1"): jpeg()}, "train holds 2 images of class n00"),
-    "an unknown class": ({"train/n9/images/n9_0.JPEG": jpeg()}, "has class 'n9'; it must be one"),
+    "a missing class folder": ({IMAGE: None}, "train images of class 'n00000007': 0; by wnids.txt"),
+    "an image too many": (
+        {IMAGE.replace("_0", "_1"): jpeg()},
+        "train images of class 'n00000007': 2",
+    ),
+    "an unknown class": (
+        {"train/n9/images/n9_0.JPEG": jpeg()},
+        "train images of class 'n9': 1; by wnids.txt it must be 0",
+    ),
     "no list of classes": ({"wnids.txt": None}, "wnids.txt"),
     "half the classes": ({"wnids.txt": WNIDS[:1000]}, "wnids.txt has 100 lines with 100 different"),
     "a class twice": ({"wnids.txt": WNIDS + b"\nn00000001"}, "wnids.txt has 201 lines with 200"),
     "binary classes": ({"wnids.txt": b"\xff\xfe"}, "wnids.txt: not UTF-8 text (byte 1)"),
     "no annotations": ({NOTES: None}, NOTES),
-    "empty annotations": ({NOTES: b""}, "val/images/val_0.JPEG has no line in val/val_annotations"),
-    "a missing annotation": (notes(*LINES[1:]), "val/images/val_7.JPEG has no line in val/val_ann"),
-    "an annotation twice": (notes(*LINES, LINES[3]), "names val/images/val_1.JPEG twice"),
-    "a cut annotation": (notes(*LINES[:-1], "val_198.JPEG"), "val_198.JPEG has class ''; it must"),
-    "a strange annotation": (notes("val_7.JPEG\tn8\n", *LINES[1:]), "val_7.JPEG has class 'n8'"),
+    "empty annotations": ({NOTES: b""}, "val/val_annotations.txt for 'val/images/val_0.JPEG': 0; "),
+    "a missing annotation": (
+        notes(*LINES[1:]),
+        "for 'val/images/val_7.JPEG': 0; by the images it must be 1",
+    ),
+    "an annotation twice": (notes(*LINES, LINES[3]), "for 'val/images/val_1.JPEG': 2; by the"),
+    "a cut annotation": (notes(*LINES[:-1], "val_198.JPEG"), "val images of class '': 1; by wnid"),
+    "a strange annotation": (notes("val_7.JPEG\tn8\n", *LINES[1:]), "val images of class 'n8': 1"),
     "an annotation out of the folder": (
         notes("../../wnids.txt\tn00000001\n", *LINES),
-        "names val/images/../../wnids.txt but it is not there",
+        "val/val_annotations.txt for 'val/images/../../wnids.txt': 1; by the images it must be 0",
     ),
-    "a missing image": ({"val/images/val_3.JPEG": None}, "names val/images/val_3.JPEG but it is n"),
+    "a missing image": ({"val/images/val_3.JPEG": None}, "for 'val/images/val_3.JPEG': 1; by the"),
     "unequal classes": (
         notes(*LINES[:-1], LINES[-1].replace("n00000198", "n00000001")),
-        "val holds 2 images of class n00000001; it must hold 1",
+        "val images of class 'n00000001': 2; by wnids.txt it must be 1",
     ),
 }
 
@@ -215,7 +227,7 @@ def test_a_damaged_tiny_imagenet(changes, words, tmp_path, monkeypatch):
 
 def test_half_an_unpacked_tiny_imagenet(tmp_path):
     unpacked(FILES, tmp_path / TOP)  # one of 500 images per class
-    assert "train holds 1 images of class n00000000; it must hold 500" in refusal(
+    assert "train images of class 'n00000000': 1; by wnids.txt it must be 500" in refusal(
         TinyImageNet(), tmp_path
     )
 
@@ -234,14 +246,17 @@ HUNDRED = {
     "half an image": ({"val/c00/b.JPEG": jpeg(9)[:300]}, "c00/b.JPEG: the file is not a readable"),
     "a missing class": (
         {"train/c07/a.JPEG": None, "val/c07/b.JPEG": None},
-        "has 99 classes to train on; it must hold 100 as train/<class>/*.JPEG",
+        "has 99 classes to train on, and in only one of train and val none; it must hold 100 as t",
     ),
-    "a class without test images": ({"val/c07/b.JPEG": None}, "has class c07 in only one of train"),
+    "a class without test images": ({"val/c07/b.JPEG": None}, "in only one of train and val c07; "),
     "an empty class": (
         {"train/c07/a.JPEG": None, "train/c07/read.txt": b"no image"},
-        "class c07 of ",
+        "has 99 classes to train on, and in only one of train and val c07; it must hold 100",
     ),
-    "no test images": ({f"val/c{n:02d}/b.JPEG": None for n in range(100)}, "val holds no image;"),
+    "no test images": (
+        {f"val/c{n:02d}/b.JPEG": None for n in range(100)},
+        "in only one of train and val c00, c01",
+    ),
 }
 
 
@@ -255,7 +270,8 @@ def test_damaged_folders_of_imagenet100(changes, words, tmp_path):
 
 def test_no_imagenet100_at_all(tmp_path):
     sentence = refusal(ImageNet100(size=8), tmp_path)
-    assert f"{tmp_path / 'imagenet100' / 'train'} holds no image; put the data there" in sentence
+    assert f"{tmp_path / 'imagenet100'} has 0 classes to train on" in sentence
+    assert "it must hold 100 as train/<class>" in sentence
 
 
 def other_facts(**changes):
@@ -266,8 +282,8 @@ PIXELS, FACTS = "imagenet100-8.npy", "imagenet100-8.json"
 KEPT = {
     "zero bytes": (PIXELS, lambda _: b"", "not a readable npy array"),
     "half": (PIXELS, lambda b: b[: len(b) // 2], "not a readable npy array (ValueError: mmap len"),
-    "a flipped byte": (PIXELS, lambda b: flipped(b, -9), "does not have the sha256 that imagenet"),
-    "a byte too many": (PIXELS, lambda b: b + b"!", "does not have the sha256 that imagenet100-8"),
+    "a flipped byte": (PIXELS, lambda b: flipped(b, -9), "the sha256 is not that of imagenet100"),
+    "a byte too many": (PIXELS, lambda b: b + b"!", "the sha256 is not that of imagenet100-8"),
     "an npz file": (PIXELS, lambda _: npz(x=np.zeros(3)), "not a readable npy array (ValueError"),
     "pickled": (PIXELS, lambda _: pickle.dumps([1]), "not a readable"),
     "of another size": (
@@ -286,7 +302,7 @@ KEPT = {
     "a negative count": (FACTS, other_facts(test=[-1] * 100), "imagenet100-8.json: test.0 = -1 is"),
     "fewer classes": (FACTS, other_facts(train=[100]), "train and test must have 100 entries"),
     "more images": (FACTS, other_facts(train=[2] * 100), "must be uint8 of shape (300, 3, 8, 8)"),
-    "another checksum": (FACTS, other_facts(sha256="0" * 64), "does not have the sha256"),
+    "another checksum": (FACTS, other_facts(sha256="0" * 64), "the sha256 is not that"),
 }
 
 
@@ -319,13 +335,13 @@ OWN = {
     "pickled": (npz(x=X, y=np.array([0, 1, None, 1])), "y cannot be read (ValueError: Object arr"),
     "NaN": (npz(x=np.where(X == 4, np.nan, X), y=Y), "x_t"),
     "infinite": (npz(**FOUR | {"x_test": np.full((4, 2), np.inf)}), "has inf"),
-    "whole numbers": (npz(x=X.astype(int), y=Y), "x_train has dtype int64; it must be one of"),
-    "no axis": (npz(x=np.float64(3), y=Y), "x has shape () and y (4,); each sample needs one"),
-    "five axes": (npz(x=np.zeros((4, 1, 1, 1, 1)), y=Y), "x_train has shape"),
-    "unlike test images": (npz(**FOUR | {"x_test": X[:, :1]}), "x_test has samples of shape (1,)"),
-    "test images of other type": (npz(**FOUR | {"x_test": X.astype(np.float32)}), "it must be flo"),
-    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2) and y (3,); each sample needs one l"),
-    "a test label short": (npz(**FOUR | {"y_test": Y[:3]}), "x_test has 4 samples and y_test 3 l"),
+    "whole numbers": (npz(x=X.astype(int), y=Y), "x_train has dtype int64 and shape (2, 2);"),
+    "no axis": (npz(x=np.float64(3), y=Y), "x has shape (), but the labels or groups have (4,)"),
+    "five axes": (npz(x=np.zeros((4, 1, 1, 1, 1)), y=Y), "and shape (2, 1, 1, 1, 1); it must"),
+    "unlike test images": (npz(**FOUR | {"x_test": X[:, :1]}), "x_test has samples of float64 and"),
+    "test images of other type": (npz(**FOUR | {"x_test": X.astype(np.float32)}), "x_train of fl"),
+    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2), but the labels or groups have (3,)"),
+    "a test label short": (npz(**FOUR | {"y_test": Y[:3]}), "x_test has 4 samples, but y_test 3 "),
     "float labels": (npz(x=X, y=Y / 2), "y is float64 of shape (4,); labels must be whole number"),
     "boolean labels": (npz(x=X, y=Y > 0), "y is bool of shape (4,); labels must be whole numbers"),
     "a negative label": (npz(x=X, y=Y - 1), "y has label -1; whole numbers must be ≥ 0"),
@@ -334,21 +350,21 @@ OWN = {
     "one-hot labels": (npz(x=X, y=np.eye(4, dtype=int)), "y is int64 of shape (4, 4)"),
     "an unknown test label": (
         npz(**FOUR | {"y_test": np.array([0, 1, 2, 1])}),
-        "y_test has label '2' at position 2; no training sample has it",
+        "y_test: no training sample has label '2', at position 2",
     ),
     "float test labels": (npz(**FOUR | {"y_test": Y / 2}), "y_test is float64 of shape (4,)"),
     "nan among words": (
         npz(x=X, y=np.array(["b", "nan", "b", "nan"])),
-        "y has the label 'nan' at position 1, as missing values are written; every sample needs",
+        "y has the label 'nan' at position 1; so missing values are written, and every sample n",
     ),
     "an empty test label": (
         npz(**FOUR | {"y_train": np.array(list("aabb")), "y_test": np.array(["a", "", "b", "b"])}),
-        "y_test has label '' at position 1; no training sample has it",
+        "y_test: no training sample has label '', at position 1",
     ),
-    "an empty label": (npz(x=X, y=np.array(["b", "a", "", "a"])), "the label '' at position 2, as"),
+    "an empty label": (npz(x=X, y=np.array(["b", "a", "", "a"])), "the label '' at position 2; so"),
     "words among numbers": (
         npz(**FOUR | {"y_test": np.array(["0", "1", "0", "1"])}),
-        "y_test is <U1 of shape (4,); labels must be (N,) and int64 as in the training data",
+        "y_test is <U1 of shape (4,); those to train on are int64 (N,)",
     ),
 }
 
@@ -367,7 +383,7 @@ TABLES = {
     "zero bytes": (b"", "the file is empty; it must be comma-separated UTF-8 text whose first lin"),
     "blank lines": (b"\n\n\n", "the file is empty"),
     "a heading only": (b"a,b\n", "the file has no row below its first line"),
-    "no heading": (b"1,2\n3,4\n", "line 1 has only numbers; it must name the columns"),
+    "no heading": (b"1,2\n3,4\n", "line 1 must name the columns, but '1' is a number"),
     "one column": (b"kind\nx\ny\n", "the file has one column; it needs labels and features"),
     "no UTF-8": (b"a,kind\n1,\xff\n", "not a readable table (UnicodeDecodeError: 'utf-8'"),
     "an open quote": (b'a,kind\n1,"x\n2,y\n', "not a readable table (Error: unexpected end of da"),
@@ -385,9 +401,9 @@ TABLES = {
     "a line break in a cell": (b'a,kind\n"1\n2",x\n', "column 'a' has '1\\n2'; features must be"),
     "a cell short": (
         b"a,b,kind\n1,2,x\n1,y\n",
-        "line 3 has 2 cells; every line must have 3 as the",
+        "line 3 has 2 cells, but the first line has 3",
     ),
-    "a cell too many": (b"a,kind\n1,x\n1,2,y\n", "line 3 has 3 cells; every line must have 2"),
+    "a cell too many": (b"a,kind\n1,x\n1,2,y\n", "line 3 has 3 cells, but the first line has"),
     "semicolons": (b"a;b;kind\n1;2;x\n", "one column (cells are separated by ';', not by commas)"),
     "tabs": (b"a\tkind\n1\tx\n2\ty\n", "one column (cells are separated by '\\t', not by commas)"),
     "decimal commas": (b'a,kind\n1,x\n"1,5",y\n', "line 3, column 'a' has '1,5'; features must"),
@@ -396,21 +412,24 @@ TABLES = {
         "line 2, column 'a' has '2024-05-01'; features must",
     ),
     "True among numbers": (b"a,kind\n1,x\nTrue,y\n", "line 3, column 'a' has 'True'; features mu"),
-    "all rows too long": (b"a,kind\n1,x,\n2,y,\n", "line 2 has 3 cells; every line must have 2"),
-    "the first bad cell": (b"a,kind\n1,x\n1,nan\n,y\n", "line 3 has the label 'nan' in column 'ki"),
-    "an index of pandas": (b",a,kind\n0,5,x\n1,5,y\n", "a column named '' numbers the rows and is"),
+    "all rows too long": (b"a,kind\n1,x,\n2,y,\n", "line 2 has 3 cells, but the first line has"),
+    "the first bad cell": (
+        b"a,kind\n1,x\n1,nan\n,y\n",
+        "line 3, column 'kind' has the label 'nan'",
+    ),
+    "an index of pandas": (b",a,kind\n0,5,x\n1,5,y\n", "a column named '' numbers the rows, as th"),
     "a mixed index": (b",a,kind\n7,5,x\n3,5,y\n", "the index that pandas writes; write the table"),
     "an index of R": (b'"","a","kind"\n"1",5,x\n"2",5,y\n', "a column named '' numbers the rows"),
     "an index twice": (b"a,Unnamed: 0,kind\n5,0,x\n5,1,y\n", "a column named 'Unnamed: 0' numbers"),
-    "no line of names": (b"1.4,0.2,setosa\n1.3,0.3,x\n", "but '1.4' is a number; put a line of na"),
+    "no line of names": (b"1.4,0.2,setosa\n1.3,0.3,x\n", "name the columns, but '1.4' is a number"),
     "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
-    "no label": (b"a,kind\n1,x\n2, \n", "line 3 has no label in column 'kind'; every row needs"),
-    "a label nan": (b"a,kind\n1,nan\n2,x\n", "has the label 'nan' in column 'kind', as missing"),
+    "no label": (b"a,kind\n1,x\n2, \n", "line 3, column 'kind' has the label ''; so missing"),
+    "a label nan": (b"a,kind\n1,nan\n2,x\n", "column 'kind' has the label 'nan'; so missing val"),
     "a label NA": (
         b"a,kind\n1,1\n2,NA\n",
-        "line 3 has the label 'NA' in column 'kind', as missing",
+        "line 3, column 'kind' has the label 'NA'; so missing va",
     ),
-    "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5'; labels must be whol"),
+    "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5', not a whole number"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),
     "one class only": (b"a,kind\n1,x\n2,x\n", "y has only the label 'x'; it needs at least two"),
     "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 of 2 samples is none"),
@@ -429,7 +448,7 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "File: path = '' is not allowed; it must name a file that ends in .npz or .csv"),
+        ({}, "File: path = '' is not allowed; it must end in .npz or .csv"),
         ({"path": "my.xlsx"}, "path = 'my.xlsx' is not allowed"),
         ({"path": "gone.csv"}, "gone.csv): there is no such file; `path` must name one"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),

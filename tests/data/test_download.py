@@ -35,15 +35,15 @@ def test_every_published_file_is_fetched_over_https_and_known_by_sha256():
 
 def test_what_arrives_is_kept_if_it_is_the_published_file(tmp_path, served):
     known = hashlib.sha256(b"the archive").hexdigest()
-    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip")
+    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
     assert (tmp_path / "new/a.zip").read_bytes() == b"the archive"
-    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip")
+    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
     assert served == ["https://there/a.zip"]  # once
 
 
 def test_what_arrives_is_thrown_away_if_it_is_another(refuses, tmp_path, served):
-    with refuses(r"a.zip has sha256 .*, but 00 is expected"):
-        obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip")
+    with refuses(r"a.zip has sha256 .*, not 00; put it there"):
+        obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip", "put it there")
     assert not list(tmp_path.iterdir())
 
 

@@ -191,5 +191,5 @@ def test_draws_that_come_near_are_made_to_the_end():
         n = next(made)
         return np.array([[10], [10 if n == 12_000 else 0]]) if n % 1000 == 0 else np.zeros((2, 1))
 
-    assert _redraw(draw, 10, DL(), "", 100_000).tolist() == [[10], [10]]
+    assert _redraw(draw, 10, "", 100_000).tolist() == [[10], [10]]
     assert next(made) == 12_001

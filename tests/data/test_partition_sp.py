@@ -61,8 +61,12 @@ def test_sp_mixes_all_pairs_of_classes():
 
 BAD_SP = [
     (SP(5), 4, "SP(s=5): s must be at most 4, the number of classes"),
-    (SP(2), 5, "5 clients × 2 blocks cannot be shared equally by 4 classes; clients·s must be a"),
-    (SP(4), 26, "26 clients need 26 blocks of every class, but the smallest class has 25 samples"),
+    (SP(2), 5, "SP(s=2): 5 clients × 2 blocks must be a multiple of 4, the classes"),
+    (
+        SP(4),
+        26,
+        "26 clients need 26 blocks of every class, but the smallest has 25 samples; use few",
+    ),
 ]
 
 

@@ -120,6 +120,6 @@ def test_what_is_not_there_says_what_to_put_where(refuses, tmp_path, monkeypatch
         match=r"tiny-imagenet-200.zip is not there .* put it there, or the folder",
     ):
         TinyImageNet().load(tmp_path)
-    with refuses(r"holds no image; put the data there as train/<class>"):
+    with refuses(r"has 0 classes to train on, .*; it must hold 100 as train/<class>"):
         ImageNet100().load(tmp_path)
     assert not list(tmp_path.iterdir())

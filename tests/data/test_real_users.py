@@ -95,7 +95,7 @@ def test_lists_of_numbers_are_rows(tmp_path):
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"path": "no"}, "no such folder"),
+        ({"path": "no"}, "cannot be read .*`path` must name"),
         ({"path": "hf", "y": "kind"}, "'kind'"),
         ({"path": "."}, "read"),
     ],

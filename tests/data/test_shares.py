@@ -82,7 +82,7 @@ def test_users_stay_whole_beside_held_out_data(share):
 
 def test_a_rule_that_does_not_ask_for_rows_is_refused_with_held_out_data(refuses):
     assert drawn(InTurn(), 0.0)[0][1].tolist() == list(range(1, 240, 5))
-    with refuses("InTurn.*cannot know which; let split take `rows`.*or write `by_labels = True`"):
+    with refuses("InTurn.*cannot know which.*; let split take `rows`.*or write `by_labels = True`"):
         drawn(InTurn(), 0.2)
     assert len(drawn(SaysSo(), 0.2)[0]) == 5
 

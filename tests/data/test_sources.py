@@ -119,14 +119,14 @@ def bad_file(change):
 
 
 BAD = [
-    (bad_file({"x_train": np.zeros((10, 28, 28))}), "x_train has dtype float64; images of mnist"),
-    (bad_file({"x_test": np.zeros((5, 32, 32, 3), np.uint8)}), "x_test has samples of shape (32,"),
-    (bad_file({"x_train": np.uint8(3)}), "x_train has samples of shape (); images of mnist must"),
-    (bad_file({"y_train": np.arange(10.0)}), "y_train has dtype float64; labels of 10 classes"),
+    (bad_file({"x_train": np.zeros((10, 28, 28))}), "float64 and shape (28, 28); images of mnist"),
+    (bad_file({"x_test": np.zeros((5, 32, 32, 3), np.uint8)}), "x_test has samples of uint8 and s"),
+    (bad_file({"x_train": np.uint8(3)}), "x_train has samples of uint8 and shape (); images of"),
+    (bad_file({"y_train": np.arange(10.0)}), "dtype float64 and shape (10,); labels of 10 cl"),
     (bad_file({"y_train": np.arange(1, 11)}), "y_train has label 10 at position 9; labels must be"),
     (bad_file({"y_train": np.arange(10) % 7}), "y_train has 7 different labels; mnist has 10"),
-    (bad_file({"y_test": np.arange(4)}), "x_test has 5 samples and y_test 4 labels"),
-    (bad_file({"y_test": np.zeros((5, 1), int)}), "y_test has shape (5, 1); it must be (N,)"),
+    (bad_file({"y_test": np.arange(4)}), "x_test has 5 samples, but y_test 4 labels"),
+    (bad_file({"y_test": np.zeros((5, 1), int)}), "y_test has dtype int64 and shape (5, 1);"),
     (bad_file({"x_test": np.zeros((0, 28, 28), np.uint8), "y_test": np.zeros(0, int)}), "is empty"),
 ]
 

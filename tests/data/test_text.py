@@ -18,6 +18,8 @@ from fedbench.data.sources.generated_text import Grades, Topics
 from fedbench.engine.assemble import assemble
 from tests.data import network
 
+AG_NEWS = agnews_and_sst5._NEWS_SHA256["train.csv"]
+REVIEWS = agnews_and_sst5._REVIEWS_REMOTE.sha256
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'
 TREES = "\n".join(f"({grade} (2 word) (2 (2 number) (2 {grade})))" for grade in range(5)) + "\n"
 LABELS = "".join(f"__label__{grade + 1}\tword number {grade}\n" for grade in range(5))
@@ -102,7 +104,10 @@ def test_the_development_set_is_not_read_unless_asked_for(tmp_path):
     assert np.array_equal(again.x_train, plain.x_train)
     assert again.x_held_out is None
     refused(
-        SST5(development=True), tmp_path, "line 1 has label '__label__9'", tmp_path / "sst5/dev.txt"
+        SST5(development=True),
+        tmp_path,
+        "line 1 is '__label__9 nonsense'",
+        tmp_path / "sst5/dev.txt",
     )
 
 
@@ -166,16 +171,16 @@ def test_a_deep_tree_is_read():
 
 
 BAD_NEWS = [
-    ("", "the file is empty; it needs at least one labelled text"),
-    (" \n\n", "the file is empty"),
+    ("", "the training texts have 0 different labels; agnews has 4"),
+    (" \n\n", "line 1 is [' ']; it must be AG News"),
     (b'"1","na\xefve"\n', "the file is not readable UTF-8 text (UnicodeDecodeError: 'utf-8'"),
-    ('"5","title","text"\n', "line 1 has class '5'; it must be 1, 2, 3 or 4"),
-    ('"0","title"\n', "line 1 has class '0'"),
-    ('"Class Index","Title"\n', "line 1 has class 'Class Index'"),
-    ("just a sentence\n", "line 1 has 1 columns; the file must hold AG News"),
-    (NEWS + '"1","a","b","c"\n', "line 5 has 4 columns"),
-    (NEWS + "\n" + NEWS, "line 5 has 0 columns"),
-    ('"1","",""\n', "line 1 has no text; every class needs one beside it"),
+    ('"5","title","text"\n', "line 1 is ['5', 'title', 'text']; it must be AG News as com"),
+    ('"0","title"\n', "line 1 is ['0', 'title']"),
+    ('"Class Index","Title"\n', "line 1 is ['Class Index', 'Title']"),
+    ("just a sentence\n", "line 1 is ['just a sentence']; it must be AG News"),
+    (NEWS + '"1","a","b","c"\n', "line 5 is ['1', 'a', 'b', 'c']"),
+    (NEWS + "\n" + NEWS, "line 5 is []"),
+    ('"1","",""\n', "line 1 is ['1', '', '']; it must"),
     ('"1","he said "no" again"\n', "line 1 is not comma-separated text (',' expected after '\"')"),
     (NEWS + '"1","never closed\n', "line 5 is not comma-separated text (unexpected end of data)"),
     ('"1","' + "x" * 200_000 + '"\n', "line 1 is not comma-separated text (field larger than"),
@@ -190,15 +195,15 @@ def test_damaged_news_are_refused_naming_file_and_line(content, sentence, tmp_pa
 
 
 BAD_REVIEWS = [
-    ("", "the file is empty"),
+    ("", "the training texts have 0 different labels; sst5 has 5"),
     (b"__label__1 \xff", "not readable UTF-8 text"),
-    ("__label__6 good\n", "line 1 has label '__label__6'; it must be __label__1 to __label__5"),
-    ("__label__0 good\n", "line 1 has label '__label__0'"),
-    ("__label__ good\n", "line 1 has label '__label__'"),
-    ("a good film\n", "line 1 begins with 'a'; it must be SST-5, one sentence per line"),
-    (LABELS + "\n__label__3\n", "line 7 has no sentence; every label needs one beside it"),
-    ("(3 (2 a) (2 b)\n", "line 1 is not a tree ('(3 x x' is left when all nodes are folded)"),
-    (TREES + "(5 (2 a) (2 b))\n", "line 6 is not a tree ('(5 x x)' is left"),
+    ("__label__6 good\n", "line 1 is '__label__6 good' ('__label__6 good' is left"),
+    ("__label__0 good\n", "line 1 is '__label__0 good'"),
+    ("__label__ good\n", "line 1 is '__label__ good'"),
+    ("a good film\n", "line 1 is 'a good film'"),
+    (LABELS + "\n__label__3\n", "line 7 is '__label__3'"),
+    ("(3 (2 a) (2 b)\n", "line 1 is '(3 (2 a) (2 b)' ('(3 x x' is left"),
+    (TREES + "(5 (2 a) (2 b))\n", "line 6 is '(5 (2 a) (2 b))' ('(5 x x)' is left"),
     ("__label__1 bad\n", "the training texts have 1 different labels; sst5 has 5"),
 ]
 
@@ -248,8 +253,8 @@ def test_a_download_with_the_published_checksum_is_kept(tmp_path, monkeypatch):
 
 def test_a_download_with_another_checksum_is_refused(tmp_path, monkeypatch):
     network.serve(monkeypatch, b"<html>not found</html>")
-    refused(AGNews(), tmp_path, "is expected; put AG News", tmp_path / "ag_news" / "train.csv")
-    refused(SST5(), tmp_path, "is expected; put SST-5", tmp_path / "sst5" / "train.txt")
+    refused(AGNews(), tmp_path, f"not {AG_NEWS}; put AG News", tmp_path / "ag_news" / "train.csv")
+    refused(SST5(), tmp_path, f"not {REVIEWS}; put SST-5", tmp_path / "sst5" / "train.txt")
     assert not list(tmp_path.rglob("*.*"))
 
 

@@ -17,7 +17,6 @@ from fedbench.data.partition import Indices, Partition, by_class, deal
 # Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
 _PATIENCE = 5000  # draws
-_EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 # At α = 0.1 and four equal classes about one draw of DL in 4,000 gives each of ten clients enough,
 # so that one is found in half a second; this many draws take ten seconds.
 _DL_ATTEMPTS = 100_000
@@ -61,8 +60,8 @@ class DL(Partition):
             groups, counted = by_class(labels[share], rng)
             draw = partial(_capped, self.alpha, counted, size, rng)
             least = len(share) // (2 * size)
-            counts = _redraw(draw, least, self, "a smaller `group`", _DL_ATTEMPTS)
-            parts += [share[part] for part in deal(groups, counts)[0]]
+            counts = _redraw(draw, least, "a smaller `group`", _DL_ATTEMPTS)
+            parts += [share[part] for part in deal(groups, counts)]
         return parts
 
 
@@ -85,15 +84,12 @@ class DP(Partition):
         priors = rng.dirichlet(np.full(len(groups), self.delta), size=clients)
         turns = _turns(clients, len(labels) // clients, rng)
         counts = _fill(priors, turns, sizes.tolist(), rng)
-        return deal(groups, counts)[0]
+        return deal(groups, counts)
 
 
 def _turns(clients: int, quota: int, rng: np.random.Generator) -> list[int]:
-    """Draw the order in which clients receive samples: client numbers, each `quota` times.
-
-    Choosing a random client that is not full at each step gives the order of events of K
-    independent Poisson clocks that stop after `quota` events each, which needs no loop.
-    """
+    """Draw the order in which clients receive samples: client numbers, each `quota` times."""
+    # a random client that is not full at each step, as of Poisson clocks that stop at the quota
     times = rng.standard_exponential((clients, quota)).cumsum(axis=1)
     turns: list[int] = (times.argsort(axis=None) // quota).tolist()
     return turns
@@ -150,7 +146,7 @@ class DR(Partition):
                 scale = (sizes / ratios.sum(axis=0)).min()
             return _round(scale * ratios, sizes)
 
-        return deal(groups, _redraw(draw, 1, self, ""))[0]
+        return deal(groups, _redraw(draw, 1, ""))
 
 
 def _round(wanted: NDArray[np.float64], sizes: Indices) -> Indices:
@@ -189,11 +185,11 @@ class DY(Partition):
         least = self.least or usual
         if least * clients > sizes.sum():
             raise FedbenchError(
-                f"{self}: {clients} clients need {least} samples each, but there are only "
-                f"{sizes.sum()}; use at most {sizes.sum() // least} clients or a smaller `least`"
+                f"{clients} clients need {least} samples each, but there are only {sizes.sum()}; "
+                f"use at most {sizes.sum() // least} clients or a smaller `least`"
             )
         draws = partial(draw, self.alpha, sizes, clients, rng)
-        return deal(groups, _redraw(draws, least, self, "a smaller `least`"))[0]
+        return deal(groups, _redraw(draws, least, "a smaller `least`"))
 
 
 def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Indices:
@@ -212,17 +208,12 @@ def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
 
 
 def _capped(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Indices:
-    """Draw how many samples of each class each client gets: (clients, classes), all samples used.
-
-    Each class is divided by proportions Dir(α·1_K), in which clients that hold n/K samples or more
-    get nothing (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020). Where nobody would
-    get anything, all counts are −1, which makes `_redraw` draw again.
-    """
+    """Divide each class by Dir(α·1_K), of which clients with n/K samples get nothing: (K, C)."""
     counts = np.zeros((clients, len(sizes)), dtype=np.int64)
     for c, n_c in enumerate(sizes):
         p = rng.dirichlet(np.full(clients, alpha))
         p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full
+        if p.sum() == 0:  # the few clients with a share are full: draw again
             return np.full_like(counts, -1)
         ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
         ends[-1] = n_c
@@ -230,15 +221,9 @@ def _capped(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
     return counts
 
 
-def _redraw(
-    draw: Callable[[], Indices], least: int, rule: Partition, remedy: str, attempts: int = 1000
-) -> Indices:
-    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do.
-
-    It gives up before the last attempt where that is hopeless: where fewer than one of 5,000 draws
-    gave all clients but one enough, one in some 200,000 gives it to all.
-    """
-    near = 0
+def _redraw(draw: Callable[[], Indices], least: int, remedy: str, attempts: int = 1000) -> Indices:
+    """Draw counts until every client has `least` samples, or it is hopeless."""
+    near = 0  # draws that gave all clients but one enough; of 40 such draws one gives it to all
     for attempt in range(1, attempts + 1):
         counts = draw()
         poor = np.count_nonzero(counts.sum(axis=1) < least)
@@ -247,8 +232,8 @@ def _redraw(
         near += poor == 1
         if near < attempt // _PATIENCE:
             break
-    others = f", {remedy} or {_EQUAL_SIZES}" if remedy else " or the partition 'dp'"
+    others = f", {remedy} or the partition 'dp' or 'dr'" if remedy else " or the partition 'dp'"
     raise FedbenchError(
-        f"{rule}: none of {attempt:,} draws gave each of {len(counts)} clients {least:,} or more "
-        f"samples; use fewer clients, more samples, a larger concentration{others}"
+        f"none of {attempt:,} draws gave each of {len(counts)} clients {least:,} or more samples; "
+        f"use fewer clients, more samples, a larger concentration{others}"
     )

@@ -32,10 +32,10 @@ class IID(Partition):
         share = sizes // clients
         if not share.any():
             raise FedbenchError(
-                f"{self}: the largest class has {sizes.max()} samples, fewer than the "
-                f"{clients} clients; use fewer clients or stratified=False"
+                f"the largest class has {sizes.max()} samples, fewer than the {clients} clients; "
+                "use fewer clients or stratified=False"
             )
-        return deal(groups, np.tile(share, (clients, 1)))[0]
+        return deal(groups, np.tile(share, (clients, 1)))
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Natural(Partition):
             parts += self._joined([each for each in members if len(each) < self.least], rng)
         if clients > len(parts):
             raise FedbenchError(
-                f"{self}: clients = {clients} is not allowed; of {len(members)} groups "
-                f"{len(parts)} clients with at least {self.least} samples can be made"
+                f"of {len(members)} groups {len(parts)} clients with at least {self.least} samples "
+                f"can be made, but clients = {clients}"
             )
         chosen = np.sort(rng.choice(len(parts), clients, replace=False))
         return [parts[k] for k in chosen]
@@ -98,10 +98,7 @@ class Shards(Partition):
         ordered = np.concatenate(by_class(labels, rng)[0])
         size, shards = len(labels) // (clients * self.each), clients * self.each
         if not size:
-            raise FedbenchError(
-                f"{self}: {clients} clients × {self.each} shards are more than the {len(labels)} "
-                "samples; use fewer clients or a smaller `each`"
-            )
+            raise FedbenchError(f"{clients} clients × {self.each} shards are more than the samples")
         dealt = ordered[: size * shards].reshape(shards, size)[rng.permutation(shards)]
         return list(dealt.reshape(clients, self.each * size))
 
@@ -125,16 +122,15 @@ class SP(Partition):
         classes, smallest = len(sizes), sizes.min()
         blocks, rest = divmod(clients * self.s, classes)
         if self.s > classes:
-            raise FedbenchError(f"{self}: s must be at most {classes}, the number of classes")
+            raise FedbenchError(f"s must be at most {classes}, the number of classes")
         if rest:
             raise FedbenchError(
-                f"{self}: {clients} clients × {self.s} blocks cannot be shared equally by "
-                f"{classes} classes; clients·s must be a multiple of {classes}"
+                f"{clients} clients × {self.s} blocks must be a multiple of {classes}, the classes"
             )
         if blocks > smallest:
             raise FedbenchError(
-                f"{self}: {clients} clients need {blocks} blocks of every class, but the smallest "
-                f"class has {smallest} samples; use fewer clients or a smaller s"
+                f"{clients} clients need {blocks} blocks of every class, but the smallest has "
+                f"{smallest} samples; use fewer clients or a smaller s"
             )
         slots = rng.permutation(np.repeat(np.arange(classes), blocks)).reshape(clients, self.s)
         held = _separate(slots, classes, rng)
@@ -142,7 +138,7 @@ class SP(Partition):
         for c, size in enumerate(sizes):
             cuts = np.arange(blocks + 1) * size // blocks
             counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
-        return deal(groups, counts)[0]
+        return deal(groups, counts)
 
 
 def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -151,26 +147,15 @@ def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray
     for k, row in enumerate(slots):
         for j in range(len(row)):
             while held[k, row[j]] > 1:
-                _swap(slots, held, (k, j), rng)
+                c = row[j]
+                other = rng.choice(np.flatnonzero(held[:, c] == 0))  # it gets the surplus class …
+                offered = slots[other]
+                useful = np.flatnonzero(held[k, offered] == 0)  # … for one that this client lacks
+                if not len(useful):  # or else for one that the other has twice: fewer are left
+                    useful = np.flatnonzero(held[other, offered] > 1)
+                i = rng.choice(useful)
+                d = offered[i]
+                row[j], offered[i] = d, c
+                held[k, [c, d]] += [-1, 1]
+                held[other, [c, d]] += [1, -1]
     return held
-
-
-def _swap(
-    slots: Indices, held: NDArray[np.int64], slot: tuple[int, int], rng: np.random.Generator
-) -> None:
-    """Give the surplus class of a slot to a client that lacks it, in exchange for another class.
-
-    Every call lowers the number of surplus slots by at least one, so the loop above ends: the other
-    client gives a class that this one lacks, or else a class that it holds twice.
-    """
-    k, c = slot[0], slots[slot]
-    other = rng.choice(np.flatnonzero(held[:, c] == 0))
-    offered = slots[other]
-    useful = np.flatnonzero(held[k, offered] == 0)
-    if not len(useful):
-        useful = np.flatnonzero(held[other, offered] > 1)
-    i = rng.choice(useful)
-    d = offered[i]
-    slots[slot], slots[other, i] = d, c
-    held[k, [c, d]] += [-1, 1]
-    held[other, [c, d]] += [1, -1]

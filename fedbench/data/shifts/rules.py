@@ -32,9 +32,7 @@ class Colour(Shift):
         """The images with the client's gains."""
         channels = x.shape[3] if x.ndim == 4 else 1
         gains = place.rng.uniform(1 - self.strength, 1 + self.strength, channels)
-        scaled = x * (gains if x.ndim == 4 else gains[0])
-        whole = x.dtype == np.uint8
-        return (np.rint(scaled).clip(0, 255) if whole else scaled).astype(x.dtype)
+        return _stored(x * (gains if x.ndim == 4 else gains[0]), x.dtype)
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,8 @@ class Noise(Shift):
     def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
         """The samples with noise of the client's level."""
         sigma = self.level * place.client / max(1, place.K - 1)
-        if x.dtype != np.uint8:
-            return (x + sigma * place.rng.standard_normal(x.shape)).astype(x.dtype)
-        noisy = x + 255 * sigma * place.rng.standard_normal(x.shape)
-        return np.rint(noisy).clip(0, 255).astype(np.uint8)
+        unit = 255 if x.dtype == np.uint8 else 1
+        return _stored(x + unit * sigma * place.rng.standard_normal(x.shape), x.dtype)
 
 
 @dataclass(frozen=True)
@@ -109,6 +105,11 @@ class Rotation(Shift):
         """The images, turned."""
         quarters = place.client % self.angles * (4 // self.angles)
         return np.rot90(x, quarters, axes=(1, 2))
+
+
+def _stored(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The values in the type of the data set; pixels of uint8 are rounded and cut off."""
+    return (np.rint(values).clip(0, 255) if dtype == np.uint8 else values).astype(dtype)
 
 
 def _refuse_without_images(shift: Shift, data: Dataset) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.base.checks import Count, Natural, Share
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, failing, shown
 from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.download import Remote, obtain
 from fedbench.data.partition import by_class
@@ -52,10 +52,7 @@ class AGNews(TextSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.share == 1 and self.seed:
-            raise FedbenchError(
-                f"AGNews: seed = {self.seed} has no effect with share = 1, which takes all texts; "
-                "leave it out"
-            )
+            raise FedbenchError(f"AGNews: seed = {self.seed} has no effect with share = 1")
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training texts that `share` asks for, and of test texts."""
@@ -84,26 +81,20 @@ class AGNews(TextSet):
 
 def _read_news(file: Path) -> Texts:
     obtain(_NEWS_REMOTES[file.name], file, f"put {_NEWS} there")
+    news = []
     with at(f"agnews ({file})"):
         reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
         try:
-            return [_news(row, reader.line_num) for row in reader]
+            for row in reader:
+                label, text = "".join(row[:1]), " ".join(row[1:]).strip()
+                if label not in ("1", "2", "3", "4") or len(row) > 3 or not text:
+                    said = f"line {reader.line_num} is {shown(row)}"
+                    raise FedbenchError(f"{said}; it must be {_NEWS}")
+                news.append((int(label) - 1, text))
         except csv.Error as error:
-            raise FedbenchError(
-                f"line {reader.line_num} is not comma-separated text ({error}); the file must hold "
-                f"{_NEWS}"
-            ) from error
-
-
-def _news(row: Sequence[str], line: int) -> tuple[int, str]:
-    if len(row) not in (2, 3):
-        raise FedbenchError(f"line {line} has {len(row)} columns; the file must hold {_NEWS}")
-    if row[0] not in ("1", "2", "3", "4"):
-        raise FedbenchError(f"line {line} has class {row[0]!r}; it must be 1, 2, 3 or 4")
-    text = " ".join(row[1:]).strip()
-    if not text:
-        raise FedbenchError(f"line {line} has no text; every class needs one beside it")
-    return int(row[0]) - 1, text
+            line = f"line {reader.line_num}"
+            raise FedbenchError(f"{line} is not comma-separated text ({error})") from error
+    return news
 
 
 _REVIEWS = (
@@ -113,7 +104,7 @@ _REVIEWS_REMOTE = Remote(
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
 )
-_LABEL = "__label__"
+_LABELLED = re.compile(r"__label__([1-5])\s+(.+)")
 
 
 @dataclass(frozen=True)
@@ -145,8 +136,8 @@ class SST5(TextSet):
         parts: list[Texts] = []
         for file in (place / name for name in files):
             with at(f"sst5 ({file})"):
-                lines = enumerate(read_text(file).split("\n"), 1)
-                parts.append([_review(line.strip(), n) for n, line in lines if line.strip()])
+                lines = enumerate(map(str.strip, read_text(file).split("\n")), 1)
+                parts.append([_review(line, n) for n, line in lines if line])
             origin[f"sha256 {file.name}"] = sha256_of(file)
         return parts, origin
 
@@ -162,23 +153,10 @@ def _fetch(missing: Sequence[Path]) -> None:
 
 
 def _review(line: str, number: int) -> tuple[int, str]:
-    where = f"line {number}"
-    if line.startswith("("):
-        try:
-            return root_and_words(line)
-        except ValueError as error:
-            raise FedbenchError(
-                f"{where} is not a tree ({error}); it must be {_REVIEWS}"
-            ) from error
-    label, *words = line.split(maxsplit=1)
-    if not label.startswith(_LABEL):
-        raise FedbenchError(f"{where} begins with {label!r}; it must be {_REVIEWS}")
-    grade = label.removeprefix(_LABEL)
-    if grade not in ("1", "2", "3", "4", "5"):
-        raise FedbenchError(f"{where} has label {label!r}; it must be {_LABEL}1 to {_LABEL}5")
-    if not words:
-        raise FedbenchError(f"{where} has no sentence; every label needs one beside it")
-    return int(grade) - 1, words[0]
+    if labelled := _LABELLED.fullmatch(line):
+        return int(labelled[1]) - 1, labelled[2]
+    with failing(f"line {number} is {line[:40]!r}", f"it must be {_REVIEWS}", (FedbenchError,)):
+        return root_and_words(line)
 
 
 # A word may contain a no-break space: the official training file has 8\xa01\/2
@@ -188,12 +166,12 @@ _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*", "\xa0": " "}
 
 
 def root_and_words(line: str) -> tuple[int, str]:
-    """The grade 0…4 at a tree's root, and its sentence; raises `ValueError` if it is no tree."""
+    """The grade 0…4 at a tree's root, and its sentence; raises `FedbenchError` if it is no tree."""
     rest = _LEAF.sub("x", line)
     while (folded := _NODE.sub("x", rest)) != rest:
         rest = folded
     if rest != "x":
-        raise ValueError(f"{rest[:40]!r} is left when all nodes are folded")
+        raise FedbenchError(f"{rest[:40]!r} is left when all nodes are folded")
     sentence = " ".join(_LEAF.findall(line))
     for written, meant in _ESCAPES.items():
         sentence = sentence.replace(written, meant)

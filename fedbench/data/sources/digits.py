@@ -47,11 +47,7 @@ class Digits(Source):
 
 @cache
 def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
-    """All images and labels, from the table that `sklearn.datasets.load_digits` reads; its version.
-
-    Importing scikit-learn takes longer than training on these images for several rounds. Reading
-    the table takes as long as a short run, so a process that has many of them does it once.
-    """
+    """All images and labels, and the version of scikit-learn, which is slow to import."""
     distribution = metadata.distribution("scikit-learn")
     file = distribution.locate_file("sklearn/datasets/data/digits.csv.gz")
     table = np.loadtxt(str(file), delimiter=",")
@@ -105,7 +101,6 @@ class DigitPairs(Source):
 def _paired(
     x: NDArray[np.generic], y: NDArray[np.generic], count: int, classes: int, rng: random.Random
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """`count` images of each class, in the order of classes."""
     rows = [np.flatnonzero(y == digit) for digit in range(10)]
     drawn = [_draw(rows[c // 10], rows[c % 10], count, rng) for c in range(classes)]
     left, right = np.concatenate(drawn).T

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
+from numpy.typing import NDArray
 
 from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError, at
@@ -13,10 +14,8 @@ from fedbench.base.files import sha256_of
 from fedbench.data import archive
 from fedbench.data.csvfile import read_csv
 from fedbench.data.dataset import Dataset
-from fedbench.data.samples import Samples, different, numbered, owned, split
+from fedbench.data.samples import Samples, dataset, different, numbered, split
 from fedbench.data.source import Source
-
-_ENDINGS = (".npz", ".csv")
 
 
 @dataclass(frozen=True)
@@ -51,17 +50,18 @@ class File(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
-        file, *other = (_found(folder, path) for path in self._paths())
+        file = _found(folder, self.path)
         parts, columns, label = self._read(file)
         origin = {"source": file.suffix.lower()[1:], "file": str(file)}
         origin |= {"label": label} if label else {}
-        for more in other:
+        if self.test_path:
+            more = _found(folder, self.test_path)
             test, found, _ = self._read(more)
             if len(parts) > 1 or len(test) > 1 or found != columns:
+                here, there = (", ".join(each) or "arrays" for each in (columns, found))
                 raise FedbenchError(
                     f"file ({file}): test_path = {self.test_path!r} needs two tables with the same "
-                    f"columns; here they are {', '.join(columns) or 'arrays'} and "
-                    f"{', '.join(found) or 'arrays'}"
+                    f"columns; here they are {here} and {there}"
                 )
             parts += test
             origin["test file"] = str(more)
@@ -69,27 +69,22 @@ class File(Source):
             if len(parts) == 1:
                 parts, strata = self._split(parts[0])
                 origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"
-            else:
-                self._require_used()
+            elif (self.test, self.seed) != (File.test, File.seed):  # it would make other runs
+                given = f"test = {self.test:g}, seed = {self.seed}"
+                raise FedbenchError(f"{given} has no effect, for the file has x_test and y_test")
             if self.regression:
-                _require_numbers("y_train", parts[0].y)
-                classes, y = np.array([]), [each.y.astype(np.float32) for each in parts]
+                classes, parts = np.array([]), [each._replace(y=_numbers(each.y)) for each in parts]
             else:
-                classes, y = numbered(["y_train", "y_test"], parts)
-            owners = owned(*parts)
-        told = "numbers" if self.regression else ", ".join(map(str, classes))
-        return Dataset(
-            "file", parts[0].x, y[0], parts[1].x, y[1], classes=len(classes), columns=columns,
-            origin=origin | {"labels": told, "sha256": sha256_of(file)},
-            channels=self.channels, **owners,
-        )  # fmt: skip
+                classes, parts = numbered(["y_train", "y_test"], parts)
+        labels = "numbers" if self.regression else ", ".join(map(str, classes))
+        origin |= {"labels": labels, "sha256": sha256_of(file)}
+        told: dict[str, Any] = {"columns": columns, "channels": self.channels, "origin": origin}
+        return dataset("file", *parts, classes=len(classes), **told)
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The files that are read."""
-        return tuple(folder / Path(path).expanduser() for path in self._paths())
-
-    def _paths(self) -> list[str]:
-        return [self.path, self.test_path] if self.test_path else [self.path]
+        paths = [self.path] + [self.test_path] * bool(self.test_path)
+        return tuple(folder / Path(path).expanduser() for path in paths)
 
     def _read(self, file: Path) -> tuple[list[Samples], tuple[str, ...], str]:
         """All samples, or those to train and to test on; a table's features and labels by name."""
@@ -97,11 +92,10 @@ class File(Source):
             with at(f"file ({file})"):
                 samples, columns, label = read_csv(file, self.label, self.group, self.regression)
             return [samples], columns, label
-        for name, arrays in (("label", "y_train and y_test, or y"), ("group", "in groups")):
+        for name in ("label", "group"):
             if value := getattr(self, name):
                 raise FedbenchError(
-                    f"File: {name} = {value!r} is not allowed; {file} is not a table: its {name}s "
-                    f"are {arrays}"
+                    f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
                 )
         groups = ("groups", "groups_train", "groups_test")
         held = archive.read(file, "file", fewer=("x", "y"), optional=groups)
@@ -115,54 +109,30 @@ class File(Source):
         ]
         return parts, (), ""
 
-    def _require_used(self) -> None:
-        """Refuse what draws a test set where the file brings one: it would make other runs."""
-        for field in ("test", "seed"):
-            value = getattr(self, field)
-            if value != getattr(File, field):
-                raise FedbenchError(
-                    f"{field} = {value:g} has no effect, for the file has x_test and y_test; leave "
-                    "it out"
-                )
-
     def _split(self, whole: Samples) -> tuple[list[Samples], str]:
         """A training and a test set, and of what the test set is a share."""
+        strata, of = whole.y, "every class"
         if self.regression:
-            _require_numbers("y", whole.y)
-            strata, of = np.zeros(len(whole.y)), "all rows"
+            strata, of = np.zeros(whole.x.shape[:1]), "all rows"
         else:
             different("y", whole.y)
-            strata, of = whole.y, "every class"
-        if whole.x.shape[:1] != whole.y.shape:
-            raise FedbenchError(
-                f"x has shape {whole.x.shape} and y {whole.y.shape}; each sample needs one label"
-            )
-        if whole.owners is not None:
-            strata, of = whole.owners, "every group"
-            if whole.owners.shape != whole.y.shape:
-                raise FedbenchError(
-                    f"groups has shape {whole.owners.shape} and y {whole.y.shape}; each sample "
-                    "needs one"
-                )
+        if whole.groups is not None:
+            strata, of = whole.groups, "every group"
         return split(whole, strata, self.test, self.seed), of
 
 
 def _found(folder: Path, path: str) -> Path:
     file = folder / Path(path).expanduser()
-    if file.suffix.lower() not in _ENDINGS:
-        raise FedbenchError(
-            f"File: path = {path!r} is not allowed; it must name a file that ends in "
-            f"{' or '.join(_ENDINGS)}"
-        )
+    if file.suffix.lower() not in (".npz", ".csv"):
+        raise FedbenchError(f"File: path = {path!r} is not allowed; it must end in .npz or .csv")
     if not file.is_file():
         here = "; it is in the working folder: give `--data-dir .` or an absolute path"
-        raise FedbenchError(
-            f"file ({file}): there is no such file; `path` must name one"
-            + here * Path(path).is_file()
-        )
+        said = f"file ({file}): there is no such file; `path` must name one"
+        raise FedbenchError(said + here * Path(path).is_file())
     return file
 
 
-def _require_numbers(name: str, y: archive.Array) -> None:
+def _numbers(y: NDArray[Any]) -> NDArray[Any]:
     if y.ndim != 1 or y.dtype.kind not in "iuf":
-        raise FedbenchError(f"{name} is {y.dtype}; for regression it must be numbers")
+        raise FedbenchError(f"labels are {y.dtype} of shape {y.shape}; they must be numbers (N,)")
+    return y.astype(np.float32)

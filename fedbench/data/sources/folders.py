@@ -14,7 +14,7 @@ from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.images import decoded
-from fedbench.data.samples import Samples, different, numbered, owned, split
+from fedbench.data.samples import Samples, dataset, different, numbered, split
 from fedbench.data.source import Source
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -45,15 +45,13 @@ class Folder(Source):
         with at(f"folder ({home})"):
             if whole:
                 different("classes", parts[0].y)
-                strata = parts[0].y if self.by == "class" else parts[0].owners
+                strata = parts[0].y if self.by == "class" else parts[0].groups
                 parts = split(parts[0], strata, self.test, self.seed)
                 origin["test set"] = f"{self.test:g} of every {self.by}, drawn by seed {self.seed}"
-            classes, (y, y_test) = numbered(["classes", "classes"], parts)
-        x, x_test = (np.stack([*decoded(each.x, self.side)]) for each in parts)
-        return Dataset(
-            "folder", x, y, x_test, y_test, classes=len(classes),
-            origin=origin | {"labels": ", ".join(map(str, classes))}, **owned(*parts),
-        )  # fmt: skip
+            classes, parts = numbered(["classes", "classes"], parts)
+        parts = [each._replace(x=np.stack([*decoded(each.x, self.side)])) for each in parts]
+        origin["labels"] = ", ".join(map(str, classes))
+        return dataset("folder", *parts, origin=origin, classes=len(classes))
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The images that there are now."""
@@ -94,11 +92,9 @@ class HuggingFace(Source):
         extras.require("huggingface", "data set 'huggingface'")
         from datasets import load_from_disk
 
-        home, parts = folder / Path(self.path).expanduser(), []
+        home, parts = folder / Path(self.path).expanduser(), list[Samples]()
         with at(f"huggingface ({home})"):
-            if not home.is_dir():
-                raise FedbenchError("there is no such folder; `path` must name one")
-            with failing("cannot be read"):
+            with failing("cannot be read", "`path` must name what `save_to_disk` wrote"):
                 splits = load_from_disk(str(home))
             for split in ("train", "test"):
                 require_among("splits", "split", split, splits)
@@ -108,12 +104,11 @@ class HuggingFace(Source):
                 x, y = (np.stack([np.asarray(cell) for cell in column]) for column in cells)
                 owners = np.asarray(splits[split][self.group]).astype(str) if self.group else None
                 parts.append(Samples(x if x.dtype == np.uint8 else x.astype(np.float32), y, owners))
-            classes, labels = numbered([self.y, self.y], parts)
-        return Dataset(
-            "huggingface", parts[0].x, labels[0], parts[1].x, labels[1], classes=len(classes),
-            origin={"source": "Hugging Face", "file": str(home)},
-            channels=self.channels, **owned(*parts),
-        )  # fmt: skip
+            classes, parts = numbered([self.y, self.y], parts)
+        origin = {"source": "Hugging Face", "file": str(home)}
+        return dataset(
+            "huggingface", *parts, origin=origin, classes=len(classes), channels=self.channels
+        )
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The folder's description of its splits."""
@@ -145,13 +140,10 @@ class Leaf(Source):
         sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
         origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
         if self.name == "shakespeare":
-            x, y, sizes = _letters(home, parts)
+            parts, sizes = _numbered_letters(home, parts)
         else:
-            sizes = {"classes": 62}
-            with failing(f"{home}: samples must be {_SIDE**2} numbers"):
-                x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in parts]
-                y = [np.asarray(each.y, np.int64) for each in parts]
-        return Dataset(self.name, x[0], y[0], x[1], y[1], origin=origin, **owned(*parts), **sizes)
+            parts, sizes = [_pixels(home, each) for each in parts], {"classes": 62}
+        return dataset(self.name, *parts, origin=origin, **sizes)
 
     def _read(self, home: Path, subset: str) -> Samples:
         """The samples of a subset, those of one user after those of another."""
@@ -159,34 +151,38 @@ class Leaf(Source):
         if not files:
             raise FedbenchError(
                 f"leaf: {home / subset} has no JSON files; run LEAF's data/{self.name}/"
-                "preprocess.sh (github.com/TalwalkarLab/leaf) with `-s niid --sf 1.0 -k 0 -t "
-                f"sample`, and copy its data/train and data/test into {home}"
+                "preprocess.sh -s niid --sf 1.0 -k 0 -t sample (github.com/TalwalkarLab/leaf), and "
+                f"copy its data/train and data/test into {home}"
             )
-        x: list[Any] = []
-        y: list[Any] = []
-        owners: list[str] = []
+        samples = Samples([], [], [])
         for file in files:
             with failing(f"{file}: is not a file of LEAF"):
                 content = json.loads(file.read_text(encoding="utf-8"))
                 for name in content["users"]:
                     held = content["user_data"][name]
-                    x.extend(held["x"])
-                    y.extend(held["y"])
-                    owners.extend([name] * len(held["x"]))
-        if not x or len(x) != len(y):
-            raise FedbenchError(f"{home / subset}: {len(x)} samples, {len(y)} labels")
-        return Samples(x, y, np.array(owners))
+                    samples.x.extend(held["x"])
+                    samples.y.extend(held["y"])
+                    samples.groups.extend([name] * len(held["x"]))
+        if not samples.x or len(samples.x) != len(samples.y):
+            counts = f"{len(samples.x)} samples, {len(samples.y)} labels"
+            raise FedbenchError(f"{home / subset}: {counts}")
+        return samples._replace(groups=np.array(samples.groups))
 
 
-def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+def _pixels(home: Path, samples: Samples) -> Samples:
+    with failing(f"{home}: samples must be {_SIDE**2} numbers"):
+        x = np.asarray(samples.x, np.float32).reshape(-1, _SIDE, _SIDE)
+        return samples._replace(x=x, y=np.asarray(samples.y, np.int64))
+
+
+def _numbered_letters(home: Path, parts: list[Samples]) -> tuple[list[Samples], dict[str, Any]]:
     widths = {len(text) for each in parts for text in each.x}
     if len(widths) > 1 or any(len(letter) != 1 for each in parts for letter in each.y):
         raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")
-    letters = [np.array(list("".join(each.x))) for each in parts]
-    known, classes = np.unique(np.concatenate(letters)), np.unique([*parts[0].y, *parts[1].y])
-    x = [
-        1 + np.searchsorted(known, each).reshape(len(part.x), -1)
-        for each, part in zip(letters, parts, strict=True)
-    ]
-    y = [np.searchsorted(classes, each.y) for each in parts]
-    return x, y, {"classes": len(classes), "vocabulary": len(known) + 1}
+    known = np.unique([*"".join(text for each in parts for text in each.x)])
+    classes = np.unique([*parts[0].y, *parts[1].y])
+    found = []
+    for each in parts:
+        x = 1 + np.searchsorted(known, [*"".join(each.x)]).reshape(len(each.x), -1)
+        found.append(each._replace(x=x, y=np.searchsorted(classes, each.y)))
+    return found, {"classes": len(classes), "vocabulary": len(known) + 1}

@@ -73,7 +73,6 @@ class Topics(TextSet):
 
 
 def _headline(topic: int, rng: random.Random) -> str:
-    """A frame whose gaps are filled one after the other."""
     lists = {"{n}": _NOUNS, "{v}": _VERBS}
     words = _pick(_FRAMES, rng).split()
     for i, gap in enumerate(words):
@@ -111,7 +110,6 @@ class Grades(TextSet):
 
 
 def _verdict(rng: random.Random) -> tuple[int, str]:
-    """A grade, and a sentence of two clauses that has it."""
     total, clauses = 0, []
     for _ in range(2):
         worth = _pick(list(_WORDS), rng)

@@ -4,7 +4,7 @@ import os
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -72,15 +72,11 @@ class ImageNet100(Source):
 def _decode(source: Path, file: Path, size: int) -> None:
     """Write all images (3, size, size) one by one, training images first, and then the manifest."""
     train, test = _listing(source, "train"), _listing(source, "val")
-    if len(train) != _CLASSES:
+    strange = ", ".join(sorted(set(train) ^ set(test))) or "none"
+    if len(train) != _CLASSES or strange != "none":
         raise FedbenchError(
-            f"imagenet100: {source} has {len(train)} classes to train on; "
-            f"it must hold {_CLASSES} as {_LAYOUT}"
-        )
-    for strange in sorted(set(train) ^ set(test)):
-        raise FedbenchError(
-            f"imagenet100: {source} has class {strange} in only one of train and val; "
-            f"it must hold {_LAYOUT}"
+            f"imagenet100: {source} has {len(train)} classes to train on, and in only one of train "
+            f"and val {strange}; it must hold {_CLASSES} as {_LAYOUT}"
         )
     delete_abandoned(file.parent)
     files = list(chain(*train.values(), *test.values()))
@@ -98,25 +94,16 @@ def _decode(source: Path, file: Path, size: int) -> None:
 
 def _listing(source: Path, part: str) -> dict[str, list[Path]]:
     """The image files of train or val by class, all sorted by name."""
-    tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
-    folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
-    by_class: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
-    for folder in folders:
-        by_class[folder.name] += [f for f in folder.iterdir() if f.suffix.lower() in _ENDINGS]
-    empty = [name for name, files in by_class.items() if not files]
-    if empty or not by_class:
-        what = f"class {empty[0]} of {source / part}" if empty else source / part
-        raise FedbenchError(f"imagenet100: {what} holds no image; put the data there as {_LAYOUT}")
-    return {name: sorted(files) for name, files in by_class.items()}
+    files = [*source.glob(f"{part}/*/*"), *source.glob(f"{part}.*/*/*")]
+    by_class: dict[str, list[Path]] = {}
+    for file in sorted(files, key=lambda file: (file.parent.name, file)):
+        if file.suffix.lower() in _ENDINGS:
+            by_class.setdefault(file.parent.name, []).append(file)
+    return by_class
 
 
 def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
-    """The images (N, side, side, 3), mapped into memory, and their manifest.
-
-    Changes in memory never reach the disk. The file stores channels first, as networks take them,
-    so that nothing needs to be copied. Raises `FedbenchError` if the file and its manifest do not
-    fit each other.
-    """
+    """The images (N, side, side, 3), mapped into memory, and their manifest, which must fit."""
     manifest = file.with_suffix(".json")
     contents = load(manifest, Contents)
     if not len(contents.classes) == len(contents.train) == len(contents.test) == _CLASSES:
@@ -125,7 +112,7 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
         )
     with at(f"imagenet100 ({file})"):
         with failing("the file is not a readable npy array", _REMEDY):
-            pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
+            pixels: Pixels = np.lib.format.open_memmap(file, mode="c")  # the file never changes
         expected = (sum(contents.train) + sum(contents.test), 3, side, side)
         if pixels.shape != expected or pixels.dtype != np.uint8:
             raise FedbenchError(
@@ -133,10 +120,8 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
                 f"must be uint8 of shape {expected}; {_REMEDY}"
             )
         if sha256_of(file) != contents.sha256:
-            raise FedbenchError(
-                f"the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
-            )
-    return pixels.transpose(0, 2, 3, 1), contents
+            raise FedbenchError(f"the sha256 is not that of {manifest.name}; {_REMEDY}")
+    return pixels.transpose(0, 2, 3, 1), contents  # networks undo this, so nothing is copied
 
 
 _NAME = "tiny-imagenet-200"
@@ -173,8 +158,8 @@ class TinyImageNet(ImageSet):
         sha256 = sha256_of(file) if os.path.isfile(file) else "missing (this is not a file)"
         if sha256 != _REMOTE.sha256:
             raise FedbenchError(
-                f"tinyimagenet ({file}): the sha256 is {sha256}, but {_REMOTE.sha256} is expected; "
-                f"delete it or put a sound one in its place, or unpack a sound one as {top}/"
+                f"tinyimagenet ({file}): the sha256 is {sha256}, not {_REMOTE.sha256}; delete it, "
+                f"or put a sound one in its place or unpack one as {top}/"
             )
         with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(file) as published:
             published.extractall(unpacked)
@@ -190,47 +175,31 @@ def _arrays(top: Path) -> Arrays:
         sorted(file.relative_to(top).as_posix() for file in top.glob(pattern))
         for pattern in ("train/**/*.JPEG", "val/images/*")
     )
+    rows = [f"val/images/{line}\t".split("\t") for line in notes]
+    train, test = {name: name.split("/")[1] for name in images}, {row[0]: row[1] for row in rows}
     with at(str(top)):
         if not len(names) == len(classes) == TinyImageNet.CLASSES:
             raise FedbenchError(
                 f"wnids.txt has {len(names)} lines with {len(classes)} different classes; it must "
                 f"name {TinyImageNet.CLASSES}, one per line"
             )
-        train = {name: name.split("/")[1] for name in images}
-        test = _annotated(notes, annotated)
-        for part, labelled in (("train", train), ("val", test)):
-            counts = Counter(labelled.values())
-            for name, wnid in labelled.items():
-                if wnid not in classes:
-                    raise FedbenchError(
-                        f"{name} has class {wnid!r}; it must be one of those in wnids.txt"
-                    )
-            for wnid in classes:
-                if counts[wnid] != _EACH[part]:
-                    raise FedbenchError(
-                        f"{part} holds {counts[wnid]} images of class {wnid}; it must hold "
-                        f"{_EACH[part]}"
-                    )
-    x, x_test = (_pixels(top, [*labelled]) for labelled in (train, test))
-    y, y_test = (np.searchsorted(classes, [*labelled.values()]) for labelled in (train, test))
+        labelled = (row[0] for row in rows)
+        _require_counts(f"lines of {_NOTES} for", labelled, "the images", Counter(annotated))
+        for part, wnids in (("train", train.values()), ("val", test.values())):
+            wanted = dict.fromkeys(classes, _EACH[part])
+            _require_counts(f"{part} images of class", wnids, "wnids.txt", wanted)
+    x, x_test = (_pixels(top, [*part]) for part in (train, test))
+    y, y_test = (np.searchsorted(classes, [*part.values()]) for part in (train, test))
     return {"x_train": x, "y_train": y, "x_test": x_test, "y_test": y_test}
 
 
-def _annotated(notes: Iterable[str], images: Iterable[str]) -> dict[str, str]:
-    """The validation images with their classes, in the order of the annotations."""
-    classes: dict[str, str] = {}
-    missing = dict.fromkeys(images)
-    for line in notes:
-        file, wnid = (*line.split("\t"), "")[:2]
-        name = f"val/images/{file}"
-        if name not in missing:
-            wrong = "twice" if name in classes else "but it is not there"
-            raise FedbenchError(f"{_NOTES} names {name} {wrong}")
-        classes[name] = wnid
-        del missing[name]
-    for name in missing:
-        raise FedbenchError(f"{name} has no line in {_NOTES}")
-    return classes
+def _require_counts(said: str, names: Iterable[str], by: str, wanted: Mapping[str, int]) -> None:
+    found = Counter(names)
+    for name in [*found, *wanted]:
+        if found[name] != wanted.get(name, 0):
+            raise FedbenchError(
+                f"{said} {name!r}: {found[name]}; by {by} it must be {wanted.get(name, 0)}"
+            )
 
 
 def _pixels(top: Path, names: list[str]) -> Pixels:

@@ -19,7 +19,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.spec.compositions import compositions
 from fedbench.store import RunFolder
-from fedbench.store.states import state
+from fedbench.store.run_states import state
 
 RATES = (0.1, 0.03, 0.01)
 SETTING = {

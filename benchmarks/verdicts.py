@@ -24,11 +24,11 @@ import numpy as np
 from typing_extensions import override
 
 from fedbench.paper.paper import Paper
+from fedbench.report.claims.compared_sides import Coords
+from fedbench.report.claims.comparison_tree import Node, expand
 from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import Numbers, Repeats
-from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.judge import ERROR_RATES
-from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import ErrorRates, Verdict
 
 SETS = tuple(f"set {i}" for i in range(9))

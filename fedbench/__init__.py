@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedbench.base.errors import FedbenchError
-    from fedbench.cli.comparison import Comparison, compare
+    from fedbench.cli.compare_methods import Comparison, compare
     from fedbench.core.part import Cost, Part, Sizes
     from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
     from fedbench.data.dataset import Dataset, Inputs
@@ -45,7 +45,7 @@ _HOMES = {
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
     **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
     **dict.fromkeys(("Shares", "Work"), "fedbench.work.local_work"),
-    **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.comparison"),
+    **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.compare_methods"),
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",
     "Machine": "fedbench.engine.machine",

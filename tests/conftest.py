@@ -61,7 +61,7 @@ def plugin_variable(monkeypatch):
 @pytest.fixture
 def together(monkeypatch):
     """`together(3)`: from now on three clients train side by side, in any precision; 1 is alone."""
-    from fedbench.core.stacked import StackedNet
+    from fedbench.core.stacked_network import StackedNet
     from fedbench.engine import workers
 
     def force(clients):

@@ -12,7 +12,7 @@ from fedbench.jobs.publish import exports_of, restore
 from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.page import FILTERS, verdicts
-from fedbench.report.words import say
+from fedbench.report.template_words import say
 from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]

@@ -57,8 +57,8 @@ def summaries(kind: str, *, full: bool = False) -> list[Row]:
 
 def catalogue(kind: str) -> list[Row]:
     """The full rows; those of methods also say where they are from, what they do, need and cost."""
-    from fedbench.core.conflicts import holds_for
     from fedbench.core.part import USUAL, Cost, Part
+    from fedbench.core.part_conflicts import holds_for
 
     rows = summaries(kind, full=True)
     if kind != "method":

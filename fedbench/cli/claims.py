@@ -180,7 +180,7 @@ def _restored_and_judged(
     from fedbench.jobs.collect import collect, finished
     from fedbench.jobs.publish import exports_of, restore
     from fedbench.report.claims.page import judged
-    from fedbench.report.values import frames
+    from fedbench.report.values import collected_frames
     from fedbench.store import Results
 
     files = exports_of(paper, PUBLISHED)
@@ -192,15 +192,15 @@ def _restored_and_judged(
             f"{results}: no run of {paper} at scale {plan.scale} is finished; `fedbench restore` "
             "brings the published ones back, in a copy of fedbench's repository"
         )
-    frame = frames.prepared(collect(runs, results))
+    frame = collected_frames.prepared(collect(runs, results))
     return restored, judged(plan, paper, frame, results, workflow / "papers")
 
 
 def _print_finding(
     finding: "Finding", plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int
 ) -> None:
+    from fedbench.report.template_words import say
     from fedbench.report.values.numbers import axis_name, level_name
-    from fedbench.report.words import say
 
     printed, reason = say("claims.printed", finding), say("claims.reason", finding)
     print_line(f"On the printed numbers: {finding.printed_mark}{f' ({printed})' * bool(printed)}.")

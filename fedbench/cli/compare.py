@@ -18,7 +18,7 @@ from fedbench.cli.scale import print_costs
 from fedbench.spec.compositions import every_method
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.report.compare import Compared, Side
+    from fedbench.report.compare_results import Compared, Side
 
 _METHODS = (
     "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
@@ -66,8 +66,8 @@ def bench(
     Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs
     are used again, and a longer list of methods trains only the new ones.
     """
-    from fedbench.cli.comparison import prepare
-    from fedbench.paper.bench import grids_of, targets_of
+    from fedbench.cli.compare_methods import prepare
+    from fedbench.paper.bench_file import grids_of, targets_of
 
     comparison = prepare(
         out, results, methods, seeds=seeds, metric=metric, tune=grids_of(tune or []),
@@ -100,7 +100,7 @@ def arena(
     parameter if it has one; at scale demo nothing is searched. Published runs of the arena are
     restored first, if there are any, so that only what is not finished is trained.
     """
-    from fedbench.cli.comparison import planned
+    from fedbench.cli.compare_methods import planned
 
     board, mine = planned("arena", scale, results, reports), (*(names or []), *split(own))
     train = ",".join(mine) or "all"
@@ -127,7 +127,7 @@ def compare(
     Cells are joined by their place in a paper's tables. Each is tested with Welch's t-test on the
     seeds; of those that are called different at most 5 % are expected to be false alarms.
     """
-    from fedbench.report import compare as sides
+    from fedbench.report import compare_results as sides
 
     names = split(papers)
     compared = sides.compare(_side(one, names, workflow), _side(other, names, workflow))
@@ -155,7 +155,7 @@ def compare(
 def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
     """The folder's plan, of the papers asked for or else of those that were collected there."""
     from fedbench.plan.plan import make_plan
-    from fedbench.report.compare import Side
+    from fedbench.report.compare_results import Side
 
     collected = [file.stem for file in matching(folder, "*.parquet")]
     if not matching(folder, "plan-*.json") or not collected:

@@ -18,7 +18,7 @@ from fedbench.cli.show import how_it_ended
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.engine.progress import Row
+    from fedbench.engine.checkpoint import Row
     from fedbench.engine.training import Watch
 
 _PAUSE = 5.0  # seconds between two plain lines
@@ -58,7 +58,7 @@ def run(
         return
     from fedbench.engine.machine import Machine
     from fedbench.engine.training import run as train
-    from fedbench.jobs.live import follower
+    from fedbench.jobs.live_mlflow import follower
 
     machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
     try:
@@ -173,7 +173,7 @@ def _finished(files: list[Path], scale: str, results: Path) -> list[RunSpec]:
     from fedbench.jobs.publish import exports_in, read_checked, restore
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state
-    from fedbench.store.settings import is_outdated, recorded_run
+    from fedbench.store.flat_settings import is_outdated, recorded_run
 
     if files:
         places = exports_in(files)

@@ -44,7 +44,7 @@ def data(
     """
     import numpy as np
 
-    from fedbench.data import tables
+    from fedbench.data import table_columns
     from fedbench.data.source import load_data
 
     choice = checked(Choice, read_value(dataset))
@@ -57,9 +57,9 @@ def data(
         extent = {"least": int(sizes.min()), "most": int(sizes.max())}
         facts["groups"] = {"number": len(sizes), **extent}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
-    if tables.is_table(loaded):
-        facts["features"] = tables.described(loaded)
-        facts |= {"warnings": found} if (found := [*tables.suspicions(loaded)]) else {}
+    if table_columns.is_table(loaded):
+        facts["features"] = table_columns.described(loaded)
+        facts |= {"warnings": found} if (found := [*table_columns.suspicions(loaded)]) else {}
     print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
 
 
@@ -82,7 +82,7 @@ def train(
     """
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs import train as batch
-    from fedbench.jobs.live import follower
+    from fedbench.jobs.live_mlflow import follower
     from fedbench.plan.plan_file import PlanFile
 
     one_thread_a_process()
@@ -165,7 +165,7 @@ def report(
     """
     from fedbench.plan.plan_file import read_plan
     from fedbench.report import build
-    from fedbench.report.values import frames
+    from fedbench.report.values import collected_frames
     from fedbench.store import Results
 
     plan = read_plan(results, scale)
@@ -176,7 +176,9 @@ def report(
     print_line(f"{len(written)} files; open {pages[0]}")
     files = (Results(results).frame(plan.scale, paper) for paper in plan.papers)
     planned = {cell.run_id for cell in plan.cells}
-    if absent := planned.difference(*(frames.states(frames.read(file)) for file in files)):
+    if absent := planned.difference(
+        *(collected_frames.states(collected_frames.read(file)) for file in files)
+    ):
         print_line(f"{len(absent):,} of {len(planned):,} runs are missing")
 
 

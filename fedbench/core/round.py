@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.optimisers import SGD, Optimiser
-from fedbench.core.spill import Spill
+from fedbench.core.flat_network import Buffers, Model, Net
+from fedbench.core.local_optimisers import SGD, Optimiser
+from fedbench.core.mapped_tensors import Spill
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]

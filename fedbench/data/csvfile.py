@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.data.samples import MISSING, NO_LABEL, Samples
+from fedbench.data.user_samples import MISSING, NO_LABEL, Samples
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")

@@ -13,22 +13,22 @@ from torch import Tensor, nn
 
 from fedbench.base import seeds
 from fedbench.base.errors import at, called
-from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
-from fedbench.core.flat import Net
-from fedbench.core.optimisers import SGD, Adam, Optimiser
+from fedbench.core.flat_network import Net
+from fedbench.core.local_optimisers import SGD, Adam, Optimiser
+from fedbench.core.mapped_tensors import Spill
 from fedbench.core.part import Part
+from fedbench.core.part_conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
-from fedbench.core.spill import Spill
 from fedbench.data import splits
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
-from fedbench.engine import fit
-from fedbench.engine.identity import Objects, identify, named
-from fedbench.engine.inputs import images, laid_out, preparation, targets
+from fedbench.engine import model_checks
+from fedbench.engine.given_objects import Objects, identify, named
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
+from fedbench.engine.preprocessing import images, laid_out, preparation, targets
 from fedbench.engine.problem import LOSSES, LocalTask, OwnTest, Problem, Scorer, UsersCode
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
@@ -56,14 +56,14 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
-    fit.refuse_misfit(net, data, two, place)
-    fit.refuse_memory(net, two, place)
-    fit.refuse_lone_samples(net, rows, spec.batch, two[:1], place)
-    fit.refuse_missing(parts, spec, net)
+    model_checks.refuse_misfit(net, data, two, place)
+    model_checks.refuse_memory(net, two, place)
+    model_checks.refuse_lone_samples(net, rows, spec.batch, two[:1], place)
+    model_checks.refuse_missing(parts, spec, net)
     net.find_dropout(two)
     loss = objects.get("loss", LOSSES[data.classes > 0])
     if "loss" in objects:
-        fit.refuse_mean(loss, net, two, y[:2])
+        model_checks.refuse_mean(loss, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -161,7 +161,7 @@ def _model(
         module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
     else:
         architecture: Architecture = spec.model.build("model")
-        fit.require_room(str(spec.model), architecture, data.inputs)
+        model_checks.require_room(str(spec.model), architecture, data.inputs)
         with _users_draws(spec.seed, "model"):  # on the CPU in float32
             module, place = architecture.build(data.inputs), f"model: '{spec.model}'"
             architecture.load(module, data_folder(folder))
@@ -169,7 +169,7 @@ def _model(
                 kind = torch.float32 if example.is_floating_point() else example.dtype
                 example = example.to("cpu", kind)
                 module = with_projection(module, spec.projection, data.inputs.outputs, example)
-    fit.refuse_without_weights(module, place)
+    model_checks.refuse_without_weights(module, place)
     return module, place
 
 

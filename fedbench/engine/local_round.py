@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.optimisers import clip_by_norm
+from fedbench.core.flat_network import Buffers, Model, Net
+from fedbench.core.local_optimisers import clip_by_norm
 from fedbench.core.part import Part, overriding
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
-from fedbench.core.stacked import StackedNet
+from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, same_shape
 
 _SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10

@@ -11,7 +11,7 @@ import numpy as np
 from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.rng import seeded
 from fedbench.core.round import OneLine, Round, State, unpack
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem

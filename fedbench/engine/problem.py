@@ -13,15 +13,15 @@ from torch.nn import functional as F
 
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.optimisers import Optimiser
+from fedbench.core.flat_network import Buffers, Model, Net
+from fedbench.core.local_optimisers import Optimiser
 from fedbench.core.part import Part, Sizes, overriding
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation, Loss, State, Turn
 from fedbench.data.dataset import Dataset
 from fedbench.data.splits import Unused
-from fedbench.engine import inputs
-from fedbench.engine.identity import Identity
+from fedbench.engine import preprocessing
+from fedbench.engine.given_objects import Identity
 from fedbench.engine.machine import in_threads
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
@@ -141,7 +141,7 @@ class LocalTask:
         """The network's inputs and the labels of these samples, cropped and flipped by `view`."""
         x = self.x.index_select(0, rows)  # a tenth of the time of x[rows], which reads each image
         if view is not None:
-            x = inputs.augmented(x, view, self.crop)
+            x = preprocessing.augmented(x, view, self.crop)
         return self.prepare(x), self.y.index_select(0, rows)
 
     def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:

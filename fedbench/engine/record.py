@@ -17,9 +17,9 @@ from torch import Tensor
 
 from fedbench import __version__
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers
+from fedbench.core.flat_network import Buffers
+from fedbench.engine.checkpoint import Progress
 from fedbench.engine.problem import Problem
-from fedbench.engine.progress import Progress
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core.flat import Buffers, Model
+from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.part import overriding
 from fedbench.core.rng import torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask, weighted_mean

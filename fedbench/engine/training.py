@@ -16,16 +16,16 @@ from fedbench.base import seeds
 from fedbench.base.checks import names_of
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.part import require_tensors
 from fedbench.core.round import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
-from fedbench.engine.identity import Objects
+from fedbench.engine.checkpoint import Checkpoints, ClientStates, Progress, Row, floats
+from fedbench.engine.given_objects import Objects
 from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
-from fedbench.engine.progress import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec

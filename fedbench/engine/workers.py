@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
-from fedbench.core.stacked import StackedNet
+from fedbench.core.stacked_network import StackedNet
+from fedbench.engine.batched_clients import train_in_step, train_together
 from fedbench.engine.local_round import local_round
 from fedbench.engine.machine import in_threads, one_thread_per_operation
 from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient, RoundStart
-from fedbench.engine.processes import Processes
 from fedbench.engine.rounds import snapshot
-from fedbench.engine.together import train_in_step, train_together
+from fedbench.engine.worker_processes import Processes
 
 # Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
 # clients at once are no faster beyond that.

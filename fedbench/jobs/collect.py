@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.data import complete, has_failed, same_data
+from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
-from fedbench.store.frames import from_rows, in_pandas
-from fedbench.store.settings import setting_columns
+from fedbench.store.flat_settings import setting_columns
+from fedbench.store.parquet_frames import from_rows, in_pandas
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 

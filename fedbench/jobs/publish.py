@@ -11,15 +11,15 @@ from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import canonical, digest
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import exists, matching, read_json, write_text
-from fedbench.plan.data import data_key
+from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, failure_file, state
-from fedbench.store.frames import in_pandas
+from fedbench.store.flat_settings import is_outdated
+from fedbench.store.parquet_frames import in_pandas
 from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
 from fedbench.store.results import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
-from fedbench.store.settings import is_outdated
 
 _WEIGHTS = "model.safetensors"  # which are not published
 _AGAIN = "take another copy of it"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fedbench.base.errors import without_password
 from fedbench.plan.cost import Speeds, costs
-from fedbench.plan.data import assumed_samples
+from fedbench.plan.data_checks import assumed_samples
 from fedbench.plan.plan import Plan
 from fedbench.store import Results, RunState, Status, state
 

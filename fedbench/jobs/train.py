@@ -14,14 +14,14 @@ from pathlib import Path
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
 from fedbench.base.signals import SIGNALS, handled, stop_if_requested, stoppable
+from fedbench.engine.checkpoint import Row
 from fedbench.engine.machine import Machine
-from fedbench.engine.progress import Row
 from fedbench.engine.record import Result
 from fedbench.engine.training import Watch, run
-from fedbench.jobs.live import Follow, nobody
+from fedbench.jobs.live_mlflow import Follow, nobody
 from fedbench.plan.search import resolved
 from fedbench.spec import RunSpec
-from fedbench.store import Results, RunFolder, locked, states
+from fedbench.store import Results, RunFolder, locked, run_states
 
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
 
@@ -55,12 +55,12 @@ def train(
                     else:
                         final = resolved(spec, results)
                         # of an earlier try: a run that is stopped now has not failed
-                        states.failure_file(folder).unlink(missing_ok=True)
+                        run_states.failure_file(folder).unlink(missing_ok=True)
                         how = _train_one(partial(work, final, searched=spec), folder, follow(spec))
                         say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)
-                file = states.note_failure(folder, error)
+                file = run_states.note_failure(folder, error)
                 where = "" if isinstance(error, FedbenchError) else f" (traceback: {file})"
                 say(f"{prefix}: failed: {error}{where}")
     return failed
@@ -70,7 +70,7 @@ def _train_one(
     work: Callable[..., Result], folder: RunFolder, following: AbstractContextManager[Watch]
 ) -> str:
     """Train the run, going on from its checkpoint; says how it ended."""
-    with states.signs_of_life(folder) as beat, following as seen:
+    with run_states.signs_of_life(folder) as beat, following as seen:
 
         def watch(row: Row) -> None:
             beat(int(row["round"]))
@@ -101,7 +101,9 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
             return code
         if code == 0:
             break
-        lost = [each for each in left if states.left_by(Results(results).run(each), child.pid or 0)]
+        lost = [
+            each for each in left if run_states.left_by(Results(results).run(each), child.pid or 0)
+        ]
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
         by = signal.Signals(-code)
@@ -112,7 +114,7 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
             f"{why}; the same command trains it again, on from its last checkpoint; give it fewer "
             "--cores if memory is short"
         )
-        states.note_failure(Results(results).run(lost[0]), error)
+        run_states.note_failure(Results(results).run(lost[0]), error)
         blamed.append(lost[0])
         left = left[left.index(lost[0]) + 1 :]
     return _exit_code(blamed, results)
@@ -153,5 +155,5 @@ def _cleanly(work: Work, run_ids: Sequence[str], results: Path) -> None:
 
 def _exit_code(failed: Sequence[str], results: Path) -> int:
     """0 if no run has failed, 3 if each has its error in its folder, else 1: the disk is full."""
-    files = (states.failure_file(Results(results).run(run_id)) for run_id in failed)
+    files = (run_states.failure_file(Results(results).run(run_id)) for run_id in failed)
     return (RUNS_FAILED if all(map(exists, files)) else 1) if failed else 0

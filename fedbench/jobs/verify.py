@@ -11,7 +11,7 @@ import pandas as pd
 from fedbench.engine.machine import Machine
 from fedbench.engine.record import Result
 from fedbench.engine.training import run
-from fedbench.plan.data import complete
+from fedbench.plan.data_checks import complete
 from fedbench.plan.search import resolved
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.checks import NonNegative
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Federation, State, Turn, pack, unpack
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.core.flat import Buffers, Model
+from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Federation, State, Turn, pack, unpack
 

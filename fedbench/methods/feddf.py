@@ -9,8 +9,8 @@ from torch import Tensor
 
 from fedbench.base.checks import Count, Natural, Positive
 from fedbench.core import ops
-from fedbench.core.flat import Buffers, Model
-from fedbench.core.optimisers import Adam, descend
+from fedbench.core.flat_network import Buffers, Model
+from fedbench.core.local_optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Round
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fedbench.base.checks import Count, Natural, NonNegative, Share
-from fedbench.core import generator, ops
-from fedbench.core.flat import Model, Net
-from fedbench.core.optimisers import Adam, descend
+from fedbench.core import feature_generator, ops
+from fedbench.core.flat_network import Model, Net
+from fedbench.core.local_optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
 
@@ -71,7 +71,7 @@ class FedGen(Part):
         steps, pooled = t.H, t.msg.get("counts")
         counts = torch.ones(t.fed.classes, dtype=t.w.dtype) if pooled is None else pooled.cpu()
         noise = torch.rand(steps, self.size, self.noise, generator=rng, dtype=t.w.dtype)
-        drawn = {"noise": noise, "labels": generator.labels(rng, counts, steps, self.size)}
+        drawn = {"noise": noise, "labels": feature_generator.labels(rng, counts, steps, self.size)}
         if self.b:
             drawn["own"] = torch.rand(noise.shape, generator=rng, dtype=t.w.dtype)
         return {name: value.to(t.w.device) for name, value in drawn.items()}
@@ -98,7 +98,7 @@ class FedGen(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Train Γ on the clients' classifiers; the global update is left as it is."""
         net, gamma = self._net(r.fed), unpack(r.state, "gamma")
-        first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
+        first = gamma.w if r.round else feature_generator.first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # changed in place
         counts = torch.stack([up["counts"] for up in r.uploads])
         often = self._often(counts).cpu()  # read once: labels are drawn on the CPU
@@ -130,11 +130,11 @@ class FedGen(Part):
         return max(self.floor, first * self.fade**t.round)
 
     def _net(self, fed: Federation) -> Net:
-        return generator.perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
+        return feature_generator.perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
 
     def _features(self, t: Turn, noise: Tensor, y: Tensor) -> Tensor:
         """The features Γ(ε, y), with Γ frozen and in evaluation mode."""
-        x = generator.labelled(noise, y, t.fed.classes)
+        x = feature_generator.labelled(noise, y, t.fed.classes)
         return self._net(t.fed).eval(unpack(t.msg, "gamma"), x)[0]
 
     def _often(self, counts: Tensor) -> Tensor:
@@ -148,12 +148,12 @@ class FedGen(Part):
         """Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + the penalty on similar features."""
         # Deviation: equation 4 has the cross-entropy of the heads' mean logits; the released code
         # has the mean of cross-entropies, as here.
-        y = generator.labels(r.rng, often, 1, self.size)[0].to(r.w.device)
+        y = feature_generator.labels(r.rng, often, 1, self.size)[0].to(r.w.device)
         noise = torch.rand(self.size, self.noise, generator=r.rng, dtype=r.w.dtype).to(r.w.device)
-        features = gamma(generator.labelled(noise, y, r.fed.classes))
+        features = gamma(feature_generator.labelled(noise, y, r.fed.classes))
         z = torch.func.vmap(r.fed.net.head, in_dims=(0, None))(r.models, features)  # (m, size, C)
         losses = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
         shares = (counts / counts.sum(0).clamp(min=1))[:, y]
-        return (shares * losses).sum(0).mean() + self.diversity * generator.likeness(
+        return (shares * losses).sum(0).mean() + self.diversity * feature_generator.likeness(
             noise, features
         )

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Count, NonNegative, Positive
 from fedbench.core import ops
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
 

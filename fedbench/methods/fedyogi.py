@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, NonNegative, Positive
-from fedbench.core.adaptive import Adaptive
+from fedbench.core.server_optimisers import Adaptive
 
 
 @dataclass(frozen=True)

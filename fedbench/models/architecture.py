@@ -36,7 +36,7 @@ class BodyHead(nn.Module):
     of two layers, so that a projection head needs no other hidden layer.
     """
 
-    layerwise = True  # see `core/stacked`
+    layerwise = True  # see `core/stacked_network`
 
     def __init__(self, body: nn.Module, head: nn.Module, ends_hidden: bool = False) -> None:
         super().__init__()

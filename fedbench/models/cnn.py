@@ -39,7 +39,7 @@ class LeNet5(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 11_000.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (200.0, 0.3)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (200.0, 0.3)  # see plan/train_jobs.py
 
     width: Positive = 1.0
     padding: Natural = 0
@@ -68,7 +68,7 @@ class FedAvgCNN(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 550.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (560.0, 6.6)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (560.0, 6.6)  # see plan/train_jobs.py
 
     width: Positive = 1.0
     side: Count | None = None
@@ -91,7 +91,7 @@ class SCNN(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (580.0, 3.3)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (580.0, 3.3)  # see plan/train_jobs.py
 
     width: Positive = 1.0
     side: Count | None = None
@@ -114,7 +114,7 @@ class SCNNTiny(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 100.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (1850.0, 10.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (1850.0, 10.0)  # see plan/train_jobs.py
 
     groups: Count = 4
     width: Positive = 1.0
@@ -143,7 +143,7 @@ class ACNN(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 250.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (760.0, 10.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (760.0, 10.0)  # see plan/train_jobs.py
 
     top: Literal["hidden", "average"] = "hidden"
     width: Positive = 1.0

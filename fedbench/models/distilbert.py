@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fedbench.base import extras
+from fedbench.base import optional_libraries
 from fedbench.base.checks import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
@@ -29,7 +29,7 @@ class DistilBERT(Architecture):
 
     EXTRA: ClassVar[str] = "text"
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (6400.0, 268.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (6400.0, 268.0)  # see plan/train_jobs.py
 
     layers: Layers = 6
     heads: Count = 12
@@ -70,7 +70,7 @@ class DistilBERT(Architecture):
         body.load_state_dict(read_checkpoint(file, "distilbert.", wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
-        extras.require("text", "DistilBERT")
+        optional_libraries.require("text", "DistilBERT")
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         sizes: dict[str, Any] = {

@@ -22,7 +22,7 @@ class MLP(Architecture):
 
     numerics: ClassVar[dict[str, int]] = {"hidden": 4}  # tiny networks train in step
     SAMPLES_PER_SECOND: ClassVar[float] = 30_000.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (60.0, 0.5)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (60.0, 0.5)  # see plan/train_jobs.py
 
     hidden: Count = 128
     depth: Layers = 1
@@ -42,7 +42,7 @@ class Logistic(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 60_000.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (60.0, 0.5)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (60.0, 0.5)  # see plan/train_jobs.py
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the inputs."""

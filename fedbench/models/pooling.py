@@ -40,7 +40,7 @@ class Pooled(nn.Sequential):
     the same bits wherever both convolutions add in the same order, as oneDNN does with AVX-512.
     """
 
-    layerwise = True  # see `core/stacked`
+    layerwise = True  # see `core/stacked_network`
 
     def forward(self, x: Tensor) -> Tensor:
         """What the layers give, one after the other."""

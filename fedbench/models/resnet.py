@@ -24,7 +24,7 @@ class RN20(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 300.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (480.0, 1.1)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (480.0, 1.1)  # see plan/train_jobs.py
 
     norm: Literal["bn", "gn"] = "gn"
     groups: Count = 2
@@ -49,7 +49,7 @@ class RN20(Architecture):
 class _Block(nn.Module):
     """Two 3×3 convolutions, and a shortcut that subsamples and pads with zeros (option A)."""
 
-    layerwise = True  # see `core/stacked`
+    layerwise = True  # see `core/stacked_network`
 
     def __init__(self, before: int, after: int, stride: int, norm: Norm) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class RN8(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (310.0, 0.4)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (310.0, 0.4)  # see plan/train_jobs.py
 
     norm: Literal["gn", "bn"] = "gn"
     per_group: Count = 16
@@ -118,7 +118,7 @@ class RN18(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 25.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (1650.0, 45.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (1650.0, 45.0)  # see plan/train_jobs.py
 
     stem: Literal["cifar", "imagenet"] = "cifar"  # 3×3, or 7×7 with stride 2 and pooling
     norm: Literal["gn", "bn"] = "gn"
@@ -147,7 +147,7 @@ class RN50(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.2  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 100.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 100.0)  # see plan/train_jobs.py
 
     norm: Literal["gn", "bn"] = "gn"
     per_group: Count = 16
@@ -186,7 +186,7 @@ def _network(
             if stride > 1 or before != after:
                 short = nn.Sequential(conv1x1(before, after, stride), norm(after))
             block: Any = kind(before, width, stride, short, norm_layer=norm)
-            block.layerwise = True  # it adds, and calls its layers; see `core/stacked`
+            block.layerwise = True  # it adds, and calls its layers; see `core/stacked_network`
             layers.append(block)
             before = after
     body = nn.Sequential(*layers, global_mean())

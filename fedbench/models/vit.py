@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import nn
 
-from fedbench.base import extras
+from fedbench.base import optional_libraries
 from fedbench.base.checks import BelowOne, Count, Layers, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
@@ -29,7 +29,7 @@ class ViTSmall(Architecture):
 
     EXTRA: ClassVar[str] = "vit"
     SAMPLES_PER_SECOND: ClassVar[float] = 2.6  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 87.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 87.0)  # see plan/train_jobs.py
 
     weights: Literal["random", "pretrained"] = "pretrained"
     side: Count = 224
@@ -47,7 +47,7 @@ class ViTSmall(Architecture):
                 said = f"ViTSmall: {name} = {whole}"
                 raise FedbenchError(f"{said} must be a multiple of {divisor} = {part}")
         first, inputs = at_side("ViTSmall", inputs, self.side)
-        extras.require("vit", "ViTSmall")
+        optional_libraries.require("vit", "ViTSmall")
         from timm.models.vision_transformer import VisionTransformer
 
         backbone = VisionTransformer(
@@ -93,7 +93,7 @@ class TinyViT(Architecture):
 
     EXTRA: ClassVar[str] = "vit"
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 22.0)  # see plan/batches.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 22.0)  # see plan/train_jobs.py
 
     norm: Literal["ln", "bn"] = "ln"
     drop_path: BelowOne = 0.2
@@ -103,7 +103,7 @@ class TinyViT(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged and normalised channels of the last stage (576)."""
-        extras.require("vit", "TinyViT")
+        optional_libraries.require("vit", "TinyViT")
         from timm.layers.norm import LayerNorm2d
         from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 

@@ -41,7 +41,7 @@ One rule for all papers: where the text prints a size, `by`, the size is tested.
 that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
 A sentence that can be read in several ways is a `together` claim with `need: one`: it has the
 verdict of the reading that is kindest to the paper, and counts once. A claim is tested at 5 %,
-two-sided, over all its comparisons together: `fedbench.report.claims.expand` says how.
+two-sided, over all its comparisons together: `fedbench.report.claims.comparison_tree` says how.
 
 A higher value is better, but for losses, seconds, eigenvalues and how much a curve varies a lower
 one is; `wins: low` or `wins: high` says otherwise. Differences are in points for accuracy and F1,

@@ -11,11 +11,11 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import files_by_name, searched
 from fedbench.base.yamlfile import load
+from fedbench.paper.axis_levels import Settings
 from fedbench.paper.claims import Claim
-from fedbench.paper.items import Facts, Figure, Grid, Table
-from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level
 from fedbench.paper.references import check_references
+from fedbench.paper.tables_and_figures import Facts, Figure, Grid, Table
 from fedbench.spec import Choice, RunSpec
 
 ItemT = TypeVar("ItemT", Table, Figure)

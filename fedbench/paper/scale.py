@@ -10,7 +10,7 @@ from fedbench.base.checks import Name, Strict, checked, require_name
 from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
-from fedbench.paper.levels import Settings
+from fedbench.paper.axis_levels import Settings
 from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.spec import Choice
 

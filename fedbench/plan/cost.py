@@ -13,9 +13,9 @@ from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
 from fedbench.base.processes import cores as here
-from fedbench.plan.batches import elapsed, make_jobs
-from fedbench.plan.data import samples
+from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
+from fedbench.plan.train_jobs import elapsed, make_jobs
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder

@@ -4,7 +4,7 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedbench.base import extras
+from fedbench.base import optional_libraries
 from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
@@ -14,8 +14,8 @@ from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale
-from fedbench.plan.points import Cell as Cell
-from fedbench.plan.points import LeftOut, left_out, matches, points, printed_choices, resolve
+from fedbench.plan.grid_points import Cell as Cell
+from fedbench.plan.grid_points import LeftOut, left_out, matches, points, printed_choices, resolve
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
@@ -102,7 +102,9 @@ def make_plan(
     asked = {name: told(paper, of_paper[name]) for name, paper in asked.items()}
     cells = [cell for each in of_paper.values() for cell in each]
     runs, searches, trials = _runs(cells)
-    extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
+    optional_libraries.require_all(
+        {(k, choice.name) for run in runs.values() for k, choice in run.choices()}
+    )
     for name, file in files.items():
         check_paper(file, whole[name], shown[name], of_paper[name], searches)
     return Plan(

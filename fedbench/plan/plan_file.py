@@ -15,8 +15,8 @@ from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
+from fedbench.plan.grid_points import LeftOut
 from fedbench.plan.plan import Cell, Plan, only, part_of, told
-from fedbench.plan.points import LeftOut
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results

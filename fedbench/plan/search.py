@@ -12,11 +12,11 @@ from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
-from fedbench.paper.levels import Settings, assigned, given
+from fedbench.paper.axis_levels import Settings, assigned, given
+from fedbench.paper.history_metrics import values, with_derived
 from fedbench.paper.metrics import SCORES, Metric
-from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
-from fedbench.plan.data import complete, has_failed, same_data
+from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of

@@ -12,11 +12,11 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import require_among
 from fedbench.base.files import exists
 from fedbench.base.plugins import composition_files, find_file, nearby
-from fedbench.plan.batches import Job, make_jobs
 from fedbench.plan.cost import Speeds, costs
-from fedbench.plan.data import assumed_samples, data_key, files
+from fedbench.plan.data_checks import assumed_samples, data_key, files
 from fedbench.plan.plan import Plan
 from fedbench.plan.plan_file import fingerprint
+from fedbench.plan.train_jobs import Job, make_jobs
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, failure_file
 

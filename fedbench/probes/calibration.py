@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from fedbench.base import registry, seeds
 from fedbench.base.checks import Fraction, Natural, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.core.conflicts import refuse_conflicts
-from fedbench.core.flat import Model, Net
+from fedbench.core.flat_network import Model, Net
 from fedbench.core.part import Part
+from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.data.partition import Indices
 from fedbench.data.splits import mirror
-from fedbench.engine.inputs import images
+from fedbench.engine.preprocessing import images
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem, RoundStart
 from fedbench.engine.rounds import copies_for_parts, open_round, prepare

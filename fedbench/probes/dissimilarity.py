@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.checks import Count, NonNegative
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.ops import dot
 from fedbench.core.round import Batch, Turn, weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem, predictions
 

@@ -15,10 +15,10 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-from fedbench.base import extras, seeds
+from fedbench.base import optional_libraries, seeds
 from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError, at, failing
-from fedbench.core.flat import Model, Net
+from fedbench.core.flat_network import Model, Net
 from fedbench.core.rng import seeded, torch_generator
 from fedbench.core.round import Loss
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
@@ -66,7 +66,7 @@ class Spectrum(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` without the extra, the derivatives it takes, or two weights."""
-        extras.require("curvature", "watch: spectrum")
+        optional_libraries.require("curvature", "watch: spectrum")
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
         few = self.rows(problem)[:2]

@@ -14,7 +14,7 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import Printed, printed_numbers
+from fedbench.plan.printed_numbers import Printed, printed_numbers
 from fedbench.plan.workflow import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
@@ -24,19 +24,19 @@ from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.layout import draw
 from fedbench.report.figures.panels import Figure
 from fedbench.report.figures.ranks import draw as draw_ranks
-from fedbench.report.pages import items
+from fedbench.report.pages import tables_and_figures as shown
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
-from fedbench.report.tables.gather import table_cells
+from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.ranks import ranks
-from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected
-from fedbench.report.words import say
+from fedbench.report.template_words import say
+from fedbench.report.values import collected_frames
+from fedbench.report.values.collected_frames import Collected
 from fedbench.store import Results
 
-Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
+Item = shown.TableOnPage | shown.FactOnPage | shown.FigureOnPage | tuple[Finding, ...]
 
 
 class Task(NamedTuple):
@@ -62,7 +62,7 @@ class Builder:
         self.plan, self.folder, self.copies, self.results = plan, folder, copies, Results(results)
         self.collected, self.printed = dict[str, Collected](), dict[str, Printed]()  # by paper
         for key in plan.papers:
-            frame = frames.read(self.results.frame(plan.scale, key))
+            frame = collected_frames.read(self.results.frame(plan.scale, key))
             self.collected[key] = Collected(frame, self.results.runs)
             self.printed[key] = printed_numbers(papers, key, plan.asked[key])
         self._files: list[Path] = []  # of the part that is made
@@ -79,14 +79,14 @@ class Builder:
             return Made(None, tuple(self._files), str(error) if worded else short(error))
         return Made(item, tuple(self._files))
 
-    def _table(self, paper: str, key: str) -> items.TableOnPage:
+    def _table(self, paper: str, key: str) -> shown.TableOnPage:
         collected, printed = self.collected[paper], self.printed[paper]
         table, frame = self.plan.papers[paper].tables[key], collected.frame
         near_chance = collected.tuned_near_chance(self.plan, paper)
         at, guess_of = (paper, key), collected.guess_of
         cells = table_cells(self.plan, at, frame, printed, near_chance, guess_of)
         layout, caption = arrange(table, cells), say("tables.caption", table)
-        rows = tidy(paper, cells, frames.texts(frame, "substitutes"))
+        rows = tidy(paper, cells, collected_frames.texts(frame, "substitutes"))
         notes = " ".join(filter(None, dict.fromkeys((caption, *rows["data_note"]))))
         title = f"{table.title} ({paper}, scale {self.plan.scale}). {notes}"
         self._write_table(paper, key, rows, text_table(table, layout, title))
@@ -95,17 +95,17 @@ class Builder:
         diagrams = [self._ranks(at, "", groups[0].title if len(groups) == 1 else "", cells)]
         for number, group in enumerate(groups if len(groups) > 1 else (), start=1):
             diagrams.append(self._ranks(at, f"_{number}", group.title, group.cells))
-        alike = items.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
-        return items.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
+        alike = shown.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
+        return shown.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
 
-    def _fact(self, paper: str, key: str) -> items.FactOnPage:
+    def _fact(self, paper: str, key: str) -> shown.FactOnPage:
         facts = self.plan.papers[paper].facts[key]
         content = fact_table(key, self.plan.papers[paper], self.printed[paper])
         title = " ".join(filter(None, [f"{facts.title} ({paper}).", facts.caption]))
         self._write_table(paper, key, content.frame(), content.texts(title))
-        return items.FactOnPage(key, facts, content)
+        return shown.FactOnPage(key, facts, content)
 
-    def _figure(self, paper: str, key: str) -> items.FigureOnPage:
+    def _figure(self, paper: str, key: str) -> shown.FigureOnPage:
         drawn = drawing(self.plan, (paper, key), self.collected[paper])
         written, svg = self._draw(lambda: draw(drawn), paper, key)
         if not drawn.lack:
@@ -114,7 +114,7 @@ class Builder:
         name, lost = self.plan.papers[paper].figures[key].title, written.missing_letters
         told = (drawn.title, drawn.caption, drawn.substituted)
         readout = save.readout(drawn, written.figure)
-        return items.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
+        return shown.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
         judged = findings(self.plan, paper, self.collected[paper], self.printed[paper])
@@ -124,7 +124,7 @@ class Builder:
 
     def _ranks(
         self, at: tuple[str, str], end: str, group: str, cells: list[TableCell]
-    ) -> items.RanksOnPage | None:
+    ) -> shown.RanksOnPage | None:
         """A diagram of mean ranks; `end` is that of its file's name, `group` a title."""
         table = self.plan.papers[at[0]].tables[at[1]]
         placed = ranks(table, cells)
@@ -134,11 +134,11 @@ class Builder:
         key = f"ranks_{at[1]}{end}"
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
-            return items.RanksOnPage(key, title, placed, "")
+            return shown.RanksOnPage(key, title, placed, "")
         written, svg = self._draw(lambda: draw_ranks(placed, title), at[0], key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
         self._write_text(f"figures/{at[0]}/{key}.csv", to_csv(numbers))
-        return items.RanksOnPage(key, title, placed, svg, written.missing_letters)
+        return shown.RanksOnPage(key, title, placed, svg, written.missing_letters)
 
     def _draw(self, figure: Callable[[], Figure], paper: str, key: str) -> tuple[save.Written, str]:
         with TemporaryDirectory() as apart:

@@ -6,13 +6,13 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
-from fedbench.paper.items import Figure, Table
 from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
+from fedbench.paper.tables_and_figures import Figure, Table
+from fedbench.plan.grid_points import matches, points, resolve
 from fedbench.plan.plan import Plan
-from fedbench.plan.points import matches, points, resolve
-from fedbench.plan.printed import printed_numbers
-from fedbench.report.claims.expand import expand
+from fedbench.plan.printed_numbers import printed_numbers
+from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.tables.facts import fact_table
 from fedbench.spec import RunSpec
 

@@ -14,15 +14,15 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
 from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
-from fedbench.plan.data import assumed_samples
+from fedbench.plan.data_checks import assumed_samples
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.builder import Builder, Made, Task, make_all
-from fedbench.report.claims.sides import words
+from fedbench.report.claims.compared_sides import words
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import Record, making, searches, shards, side_by_side
 from fedbench.report.pages.templates import filled
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
 _PAGES = {"*.html": _TITLE, "methods/*.html": _TITLE, "runs/?.js": b"showRuns("}
@@ -115,14 +115,14 @@ def _page(
 
 
 def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:
-    states = frames.states(frame)
+    states = collected_frames.states(frame)
     missing = {run: store.state(paths.run(run)).why for run in cells if run not in states}
     diverged = {
         run: {"setting": words(cell.coords), "seed": cell.seed, "round": states[run].round}
         for run, cell in cells.items()
         if run in states and states[run].status is store.Status.diverged
     }
-    noted = sorted({*frames.texts(frame, "substitutes").values()})
+    noted = sorted({*collected_frames.texts(frame, "substitutes").values()})
     return RunCount(len(cells), missing, diverged, tuple(noted))
 
 

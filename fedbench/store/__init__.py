@@ -1,15 +1,15 @@
 """What a run leaves on disk, and where everything below a results folder lies."""
 
-from fedbench.store.frames import read_frame as read_frame
-from fedbench.store.frames import write_frame as write_frame
+from fedbench.store.parquet_frames import read_frame as read_frame
+from fedbench.store.parquet_frames import write_frame as write_frame
 from fedbench.store.results import Results as Results
 from fedbench.store.results import origins as origins
 from fedbench.store.run import CHECKPOINT as CHECKPOINT
 from fedbench.store.run import RunFolder as RunFolder
 from fedbench.store.run import locked as locked
-from fedbench.store.states import RunState as RunState
-from fedbench.store.states import Status as Status
-from fedbench.store.states import failure_file as failure_file
-from fedbench.store.states import note_failure as note_failure
-from fedbench.store.states import signs_of_life as signs_of_life
-from fedbench.store.states import state as state
+from fedbench.store.run_states import RunState as RunState
+from fedbench.store.run_states import Status as Status
+from fedbench.store.run_states import failure_file as failure_file
+from fedbench.store.run_states import note_failure as note_failure
+from fedbench.store.run_states import signs_of_life as signs_of_life
+from fedbench.store.run_states import state as state

@@ -25,8 +25,8 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project
-from fedbench.store import frames
-from fedbench.store.settings import is_outdated, setting_columns
+from fedbench.store import parquet_frames
+from fedbench.store.flat_settings import is_outdated, setting_columns
 
 Json = Mapping[str, Any]
 
@@ -114,7 +114,7 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     place = folder or next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
     kind = table if table in TABLES else "probes"
     files = [file for paper in matching(place, "*/") for file in matching(paper, f"{kind}-*")]
-    frame = frames.in_pandas(frames.stacked([_read(file) for file in files]))
+    frame = parquet_frames.in_pandas(parquet_frames.stacked([_read(file) for file in files]))
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
@@ -131,7 +131,7 @@ def write_published(
 ) -> list[Path]:
     """Write the files of an export, runs last; without a role a run's method is its parts."""
     facts = {
-        "searches": frames.from_rows(
+        "searches": parquet_frames.from_rows(
             {
                 **{"search": key, "trials": len(told.get("trials", ()))},
                 **{f"chosen.{name}": value for name, value in told.get("chosen", {}).items()},
@@ -139,11 +139,11 @@ def write_published(
             }
             for key, told in content.searches.items()
         ),
-        "data": frames.from_rows(
+        "data": parquet_frames.from_rows(
             {"data": key, **{name: told.get(name) for name in _FACTS}, "record": _json(told)}
             for key, told in content.data.items()
         ),
-        "runs": frames.from_rows(
+        "runs": parquet_frames.from_rows(
             _of_run(folder.name, key, run, roles.get(key)) for key, run in content.runs.items()
         ),
     }
@@ -151,7 +151,7 @@ def write_published(
     for name, table in {**_histories(content.runs), **facts}.items():
         if len(table) or name == "runs":
             written.append(folder / f"{name}-{stamp}.parquet")
-            frames.write_small(table, written[-1], _FORMAT)
+            parquet_frames.write_small(table, written[-1], _FORMAT)
     return written
 
 
@@ -170,7 +170,7 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
             repeated = {k: pa.array([v] * len(table), pa.string()) for k, v in owner.items()}
             columns = {n: table[n] for n in table.column_names}
             (rounds if name == "rounds" else probes).append(pa.table({**repeated, **columns}))
-    return {"rounds": frames.stacked(rounds), "probes": frames.stacked(probes)}
+    return {"rounds": parquet_frames.stacked(rounds), "probes": parquet_frames.stacked(probes)}
 
 
 def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def run_ids(file: Path) -> set[str]:
 
 def _read(file: Path) -> pa.Table:
     with failing(f"{file}: cannot be read", _AGAIN):
-        table = frames.read_arrow(file.read_bytes())
+        table = parquet_frames.read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
     if (table.schema.metadata or {}).get(b"fedbench.format") != b"2":
         raise FedbenchError(f"{file}: written by another version of fedbench; use that one")
@@ -247,13 +247,13 @@ def _grouped(table: pa.Table, *keys: str) -> dict[Any, pa.Table]:
     if not len(table):
         return {}
     by = [*keys] if keys[1:] else keys[0]
-    groups = frames.in_pandas(table.select(keys)).groupby(by, sort=False).indices
+    groups = parquet_frames.in_pandas(table.select(keys)).groupby(by, sort=False).indices
     plain = table.replace_schema_metadata(None)
     return {key: plain.slice(rows[0], len(rows)) for key, rows in groups.items()}
 
 
 def _checksums(tables: Mapping[str, pa.Table]) -> dict[str, str]:
-    return {name: frames.table_checksum(table) for name, table in tables.items()}
+    return {name: parquet_frames.table_checksum(table) for name, table in tables.items()}
 
 
 def _json(value: object) -> str:

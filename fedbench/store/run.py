@@ -17,7 +17,7 @@ from fedbench.base import files, signals
 from fedbench.base.checks import Strict, checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.store.frames import in_pandas, read_arrow
+from fedbench.store.parquet_frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor

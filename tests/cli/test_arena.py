@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
-from fedbench.cli import comparison
-from fedbench.cli.comparison import SHIPPED
+from fedbench.cli import compare_methods
+from fedbench.cli.compare_methods import SHIPPED
 from fedbench.jobs.publish import export
 from fedbench.plan.plan import make_plan
 from fedbench.store import Results
@@ -24,7 +24,7 @@ EXAMPLE = ROOT / "fedbench/cli/example"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the method `brand`; `started` notes what is given to Snakemake."""
-    monkeypatch.setattr(comparison, "SHIPPED", "none")
+    monkeypatch.setattr(compare_methods, "SHIPPED", "none")
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     return tmp_path
 
@@ -93,7 +93,7 @@ def test_published_runs_of_another_scale_are_left_where_they_are(folder, started
 
 
 def test_all_other_methods_come_with_fedbench_at_demo_scale(folder, started, monkeypatch):
-    monkeypatch.setattr(comparison, "SHIPPED", SHIPPED)
+    monkeypatch.setattr(compare_methods, "SHIPPED", SHIPPED)
     plan = make_plan(ROOT / "workflow", "demo", ("arena",))
     theirs = {cell.run_id for cell in plan.cells if cell.coords["method"] != "brand"}
     assert said(arena("brand")).startswith(f"2 runs trained, {len(theirs)} restored.")

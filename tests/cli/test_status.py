@@ -7,7 +7,7 @@ import pytest
 from fedbench.cli import scale
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import write_plan
-from fedbench.store import Results, note_failure, signs_of_life, states
+from fedbench.store import Results, note_failure, run_states, signs_of_life
 from tests.jobs.four_runs import IDS, finish, plan
 from tests.project import make_project
 
@@ -55,7 +55,7 @@ def test_it_goes_on_looking_while_the_last_run_is_saved(cli, results, monkeypatc
     # its last round is reported, so that no seconds are left, but its folder is not finished yet
     for each in IDS[1:3]:
         finish(results, each, 1.0)
-    monkeypatch.setattr(states, "_PAUSE", 0)
+    monkeypatch.setattr(run_states, "_PAUSE", 0)
     with signs_of_life(Results(results).run(IDS[3])) as beat:
         beat(10)
         monkeypatch.setattr(scale.time, "sleep", lambda _: finish(results, IDS[3], 1.0))

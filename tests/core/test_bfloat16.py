@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from fedbench.core import bfloat16
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 
 CPU = torch.device("cpu")
 

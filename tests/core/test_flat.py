@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 
 
 def test_a_weight_used_twice_is_one_entry_and_feels_both_uses():

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.core.part import Part as Base
 from fedbench.core.part import overriding
 from tests.methods.one_weight import blocks, close, final, line, train, weight

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fedbench import FedbenchError
-from fedbench.core.optimisers import SGD, Adam
+from fedbench.core.local_optimisers import SGD, Adam
 from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close
 
 HALF = Adam(beta1=0.5, beta2=0.75, eps=1e-12)

@@ -6,8 +6,8 @@ import pytest
 
 from fedbench import FedbenchError, Part
 from fedbench.base import registry
-from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.part import DECISIONS, SERVER_OPTIMISER
+from fedbench.core.part_conflicts import refuse_conflicts
 
 METHODS = {name: entry.load() for name, entry in registry.entries("method").items()}
 

@@ -3,8 +3,8 @@
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.core.spill import Spill
-from fedbench.engine.progress import ClientStates
+from fedbench.core.mapped_tensors import Spill
+from fedbench.engine.checkpoint import ClientStates
 
 
 def test_a_table_is_zero_and_writable_in_memory_and_on_disk():

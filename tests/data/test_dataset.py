@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.engine.inputs import images as as_tensor
+from fedbench.engine.preprocessing import images as as_tensor
 
 GREY = {
     "name": "toy",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.data.partitions.plain import Natural
+from fedbench.data.partitions.iid_and_shards import Natural
 from fedbench.data.source import load_data
 from fedbench.data.splits import draw_partition, hold_out, own_test_rows
 

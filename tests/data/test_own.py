@@ -15,10 +15,10 @@ from sklearn.datasets import load_breast_cancer
 from fedbench import Dataset, RunSpec, run
 from fedbench.base.errors import FedbenchError
 from fedbench.data import csvfile
-from fedbench.data.samples import set_apart
 from fedbench.data.sources.digits import DigitPairs, Digits, _draw
 from fedbench.data.sources.file import File
-from fedbench.data.sources.points import Toy
+from fedbench.data.sources.synthetic_points import Toy
+from fedbench.data.user_samples import set_apart
 
 
 def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fedbench.data.partitions.plain import IID
+from fedbench.data.partitions.iid_and_shards import IID
 from tests.data.partition_cases import FAST, balanced, class_sizes, labels_of, seeds, split
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.partitions.plain import Shards
+from fedbench.data.partitions.iid_and_shards import Shards
 from tests.data.partition_cases import FAST, balanced, class_sizes, labels_of, seeds, split
 
 

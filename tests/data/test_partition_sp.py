@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.data.partitions.plain import SP
+from fedbench.data.partitions.iid_and_shards import SP
 from tests.data.partition_cases import FAST, balanced, labels_of, seeds, split
 
 

@@ -13,7 +13,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data import images
 from fedbench.data.sources import imagenet
 from fedbench.data.sources.imagenet import ImageNet100, TinyImageNet
-from fedbench.engine import inputs
+from fedbench.engine import preprocessing
 from tests.data import network
 from tests.data.pictures import hundred, one_image_a_class, packed, tiny, unpacked
 
@@ -43,7 +43,7 @@ def test_imagenet100_is_scaled_cropped_and_mapped_from_disk(tmp_path):
     unpacked(hundred(), tmp_path / "imagenet100")
     data = ImageNet100(size=8).load(tmp_path)
     assert isinstance(data.x_train, np.memmap)
-    x = inputs.images(data.x_train, torch.device("cpu"))
+    x = preprocessing.images(data.x_train, torch.device("cpu"))
     assert x.is_contiguous()
     assert x.shape == (100, 3, 8, 8)
     assert np.shares_memory(x.numpy(), data.x_train)  # trained on as it lies on disk

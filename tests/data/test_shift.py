@@ -8,9 +8,9 @@ import torch
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.data.shift import Place, Shift, shifted
-from fedbench.data.shifts.rules import Colour, LabelNoise, Noise, Rotation
+from fedbench.data.shifts.noise_and_rotation import Colour, LabelNoise, Noise, Rotation
 from fedbench.engine.assemble import assemble
 
 CPU = Machine(device="cpu", workers=1)

@@ -8,8 +8,8 @@ import torch
 
 from fedbench import Dataset, RunSpec, run
 from fedbench.data.sources.file import File
-from fedbench.data.tables import described, numbers_rows, suspicions, tells
-from fedbench.engine.inputs import preparation
+from fedbench.data.table_columns import described, numbers_rows, suspicions, tells
+from fedbench.engine.preprocessing import preparation
 
 N = 40
 LABELS = np.arange(N) // 20  # sorted by class

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbench.data.labelled_texts import NAME, encode, word_level
 from fedbench.data.sources.agnews_and_sst5 import AGNews
-from fedbench.data.text import NAME, encode, word_level
 
 TEXTS = ["The good, the bad", "the GOOD film"]
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "good", "##ly", "."]
@@ -56,7 +56,7 @@ def test_ids_are_in_the_vocabulary_whatever_the_text(texts, length):
 
 
 def test_encoding_in_chunks_keeps_the_order(monkeypatch):
-    monkeypatch.setattr("fedbench.data.text._CHUNK", 2)
+    monkeypatch.setattr("fedbench.data.labelled_texts._CHUNK", 2)
     assert ids(["the", "good", "film", "bad", "the"], length=2)[0] == [
         [2, i] for i in (3, 4, 7, 6, 3)
     ]

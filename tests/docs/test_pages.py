@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.report.claims.page import tidy as claims_table
 from fedbench.report.figures.panels import Panel
-from fedbench.report.kinds.lead import Lead
+from fedbench.report.kinds.leads_and_pareto import Lead
 from fedbench.report.tables import export
 from fedbench.report.values.leads import leads as leads_over
 from fedbench.spec.compositions import compositions

@@ -6,7 +6,7 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.data.dataset import Dataset
-from fedbench.engine.inputs import augmented
+from fedbench.engine.preprocessing import augmented
 from fedbench.engine.rounds import views
 from fedbench.spec import Augment
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, Machine, Result, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
+from fedbench.paper.history_metrics import values
 from fedbench.paper.metrics import Metric
-from fedbench.paper.moments import values
 from fedbench.paper.notation import reading
 from fedbench.store import RunFolder
 

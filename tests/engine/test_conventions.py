@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import blocks, close, final, line, train, weight

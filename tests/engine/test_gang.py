@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from fedbench import Machine, Part, RunSpec, run
-from fedbench.core.flat import Model, Net
-from fedbench.core.stacked import StackedNet
+from fedbench.core.flat_network import Model, Net
+from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.assemble import assemble
 from fedbench.engine.workers import at_once, grouped, in_step, stacked_net
 

@@ -12,7 +12,7 @@ from torch import nn
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
-from fedbench.probes.steps import Steps
+from fedbench.probes.local_steps import Steps
 from fedbench.sampling.sampler import Bernoulli, Sampler
 from tests.methods.one_weight import LINE, line, objects, weight
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from fedbench import RunSpec, run
 from fedbench.base import registry
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.data.dataset import Inputs
 
 SPEC = RunSpec(

@@ -10,8 +10,8 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.base import registry
+from fedbench.engine.checkpoint import Checkpoints, save_checkpoint
 from fedbench.engine.probe import Probe, Scene
-from fedbench.engine.progress import Checkpoints, save_checkpoint
 from fedbench.methods.scaffold import Scaffold
 from fedbench.sampling.sampler import Sampler
 

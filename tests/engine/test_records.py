@@ -11,7 +11,7 @@ import pytest
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.jobs.collect import collect
 from fedbench.jobs.train import train
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.store import RunFolder, Status, read_frame, state, write_frame
 from fedbench.store.run import with_checksum
 

@@ -10,7 +10,7 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.data.dataset import Normalisation
 from fedbench.engine.assemble import assemble
-from fedbench.engine.inputs import moments, warn_unscaled
+from fedbench.engine.preprocessing import moments, warn_unscaled
 
 EVERYTHING = np.arange(4)
 CPU = Machine(device="cpu", workers=1)

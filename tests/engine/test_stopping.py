@@ -118,12 +118,12 @@ def test_in_another_thread_no_handler_is_set(cpu):
 
 def test_a_checkpoint_that_cannot_be_written_ends_no_run(cpu, tmp_path, monkeypatch):
     from fedbench import Machine
-    from fedbench.engine import progress
+    from fedbench.engine import checkpoint
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(progress, "save_checkpoint", full)
+    monkeypatch.setattr(checkpoint, "save_checkpoint", full)
     often = Machine(device="cpu", workers=1, checkpoint_minutes=1e-9)
     with pytest.warns(
         UserWarning, match=r"checkpoint\.pt: could not be saved \(OSError: \[Errno 28"

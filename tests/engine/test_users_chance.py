@@ -19,9 +19,9 @@ from fedbench.base import seeds
 from fedbench.base.signals import Stopped
 from fedbench.core.rng import GeneratorStates
 from fedbench.engine import assemble, training
+from fedbench.engine.checkpoint import Progress
 from fedbench.engine.probe import Columns, Probe
 from fedbench.engine.problem import UsersCode
-from fedbench.engine.progress import Progress
 from fedbench.sampling.sampler import Sampler
 from tests.few import few_digits
 

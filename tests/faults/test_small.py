@@ -123,15 +123,15 @@ def test_a_damaged_file_is_named_and_the_way_out_works(undisturbed, copy, kind, 
 
 def killed_at(grid, checkpoint_):
     """Go until so many checkpoints have been written, then die of a kill -9."""
-    from fedbench.engine import progress
+    from fedbench.engine import checkpoint
 
-    left, save = iter(range(checkpoint_)), progress.save_checkpoint
+    left, save = iter(range(checkpoint_)), checkpoint.save_checkpoint
 
     def save_and_die(*args):
         save(*args)
         next(left, None) is None and os.kill(os.getpid(), signal.SIGKILL)
 
-    progress.save_checkpoint = save_and_die
+    checkpoint.save_checkpoint = save_and_die
     grid.go()
 
 

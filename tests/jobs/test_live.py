@@ -6,8 +6,8 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from fedbench import Machine, RunSpec, run
-from fedbench.jobs import live
-from fedbench.jobs.live import EXPERIMENT, follower, nobody
+from fedbench.jobs import live_mlflow
+from fedbench.jobs.live_mlflow import EXPERIMENT, follower, nobody
 from fedbench.jobs.mlflow import client_of, default_uri
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3)
@@ -21,8 +21,8 @@ def folder(database, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(live, "_PAUSE", 0.0)
-    monkeypatch.setattr(live, "_SHARE", 0.0)
+    monkeypatch.setattr(live_mlflow, "_PAUSE", 0.0)
+    monkeypatch.setattr(live_mlflow, "_SHARE", 0.0)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "4")
 
 
@@ -42,7 +42,7 @@ def shown(folder):
 
 @pytest.mark.parametrize("pause", [0.0, 60.0])
 def test_every_evaluated_round_is_sent_and_the_run_is_the_same(folder, monkeypatch, pause):
-    monkeypatch.setattr(live, "_PAUSE", pause)
+    monkeypatch.setattr(live_mlflow, "_PAUSE", pause)
     said = []
     history = followed(follower("mlflow", folder, said.append))
     found, points = shown(folder)
@@ -102,7 +102,7 @@ def test_a_server_that_goes_away_meanwhile_is_said_once(folder, monkeypatch):
 
 
 def test_a_server_that_is_slow_gets_rounds_seldom(folder, monkeypatch):
-    monkeypatch.setattr(live, "_SHARE", 1e9)
+    monkeypatch.setattr(live_mlflow, "_SHARE", 1e9)
     with follower("mlflow", folder, print)(SPEC) as seen:
         for round_ in (1.0, 2.0, 3.0):
             seen({"round": round_, "accuracy": 0.5})

@@ -39,7 +39,7 @@ def test_what_is_left_follows_from_how_fast_the_first_runs_were(watcher, tmp_pat
 
 
 def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
-    monkeypatch.setattr("fedbench.store.states._PAUSE", 0.0)
+    monkeypatch.setattr("fedbench.store.run_states._PAUSE", 0.0)
     with signs_of_life(Results(tmp_path).run(IDS[0])) as beat:
         beat(8)
         assert watcher.look().everything.left == pytest.approx(3.2)

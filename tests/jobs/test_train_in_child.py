@@ -136,7 +136,7 @@ def test_a_log_on_a_full_disk_stops_no_run():
 
 
 def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr("fedbench.store.states.write_text", _full)
+    monkeypatch.setattr("fedbench.store.run_states.write_text", _full)
 
     def work(run_ids):
         for run_id in run_ids:

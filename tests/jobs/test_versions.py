@@ -7,7 +7,7 @@ import pytest
 
 from fedbench import FedbenchError, RunSpec
 from fedbench.jobs.collect import collect
-from fedbench.plan.data import data_key
+from fedbench.plan.data_checks import data_key
 from fedbench.plan.search import trial_runs
 from fedbench.store import Results, RunFolder
 from tests.engine.records import record

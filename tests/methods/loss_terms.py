@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from fedbench import Dataset
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.round import Batch
 from fedbench.data.splits import hold_out
 from fedbench.engine.problem import cross_entropy

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from fedbench.core.flat import Model
-from fedbench.core.optimisers import SGD
+from fedbench.core.flat_network import Model
+from fedbench.core.local_optimisers import SGD
+from fedbench.core.mapped_tensors import Spill
 from fedbench.core.round import Federation, Round, weighted_mean
-from fedbench.core.spill import Spill
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench import RunSpec, run
-from fedbench.core.conflicts import refuse_conflicts
+from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.engine.assemble import build_parts
 from fedbench.spec.compositions import compositions
 from tests.few import few_digits

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.conflicts import refuse_conflicts
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.part import Sizes, overriding
+from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.engine.assemble import assemble, build_parts
+from fedbench.engine.checkpoint import Progress
 from fedbench.engine.local_round import local_round
 from fedbench.engine.problem import RoundStart
-from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
 from fedbench.engine.rounds import copies_for_parts, exchange, open_round, prepare
 from fedbench.engine.training import Training

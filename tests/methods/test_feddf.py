@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Part, RunSpec, run
-from fedbench.core.flat import Model, Net
+from fedbench.core.flat_network import Model, Net
 from fedbench.core.rng import torch_generator
 from fedbench.data.splits import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits

@@ -11,7 +11,7 @@ from torch import nn
 
 from fedbench import RunSpec, run
 from fedbench.base import registry
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.methods.fedetf import FedETF
 from fedbench.models.architecture import BodyHead
 from tests.few import few_digits

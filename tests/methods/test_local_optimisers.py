@@ -9,7 +9,7 @@ import torch
 
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.conflicts import holds_for, refuse_conflicts
+from fedbench.core.part_conflicts import holds_for, refuse_conflicts
 from fedbench.engine.assemble import check_choices
 from tests.few import few_digits
 from tests.methods.one_weight import MOMENTUM, NESTEROV, close, train

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import seeds
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.core.part import Sizes
 from fedbench.engine.rounds import batches
 from fedbench.methods.moon import MOON

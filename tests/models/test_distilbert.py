@@ -7,7 +7,7 @@ from safetensors.torch import save_file
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.data.dataset import Inputs
 from fedbench.data.source import data_folder
 

@@ -7,7 +7,7 @@ import torchvision
 from torch import nn
 
 from fedbench.base import registry
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import with_projection
 from fedbench.models.layers import global_mean

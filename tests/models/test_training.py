@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from fedbench import Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.flat import Net
-from fedbench.core.stacked import StackedNet
+from fedbench.core.flat_network import Net
+from fedbench.core.stacked_network import StackedNet
 from tests.few import few_digits
 from tests.models.networks import DIGITS, PAIRS, SMALL, images, small
 

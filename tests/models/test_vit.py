@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.data.dataset import Inputs
 from tests.models.networks import CIFAR100, DIGITS, images, on_paper, small
 

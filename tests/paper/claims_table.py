@@ -11,10 +11,10 @@ from typing import Any
 
 from fedbench.paper.claims import Claim
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import read_printed
+from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
-from fedbench.report.values.frames import Collected, read
+from fedbench.report.values.collected_frames import Collected, read
 from tests.paper import published
 from tests.paper.published import WORKFLOW
 

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.plan.points import resolve
+from fedbench.plan.grid_points import resolve
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
 from tests.paper.test_grids import AXES, paper

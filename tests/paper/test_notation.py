@@ -5,10 +5,10 @@ import math
 import pandas as pd
 import pytest
 
-from fedbench.paper import moments
+from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Reading, reading
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def frame(tmp_path):
     }
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
-    return frames.read(tmp_path / "x.parquet")
+    return collected_frames.read(tmp_path / "x.parquet")
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def frame(tmp_path):
     ],
 )
 def test_a_metric_is_read_at_its_moment(frame, text, value):
-    assert moments.values(frame, text, "final") == {"a": pytest.approx(value)}
+    assert history_metrics.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
 def test_a_metric_without_a_moment_takes_the_tables(frame):
-    assert moments.values(frame, "accuracy", "best") == {"a": 0.5}
+    assert history_metrics.values(frame, "accuracy", "best") == {"a": 0.5}
     assert reading("accuracy", 50) == Reading("accuracy", 50)
 
 
@@ -96,18 +96,18 @@ def test_labels_say_the_moment():
     ],
 )
 def test_a_moment_of_the_evaluated_rounds_among_the_last_ones(frame, text, value):
-    assert moments.values(frame, text, "final") == {"a": pytest.approx(value)}
+    assert history_metrics.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
 def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
-    assert moments.values(frame, "accuracy@mean:8", "final") == {"a": pytest.approx(0.425)}
-    assert moments.values(frame, "accuracy@mean:9", "final") == {}
+    assert history_metrics.values(frame, "accuracy@mean:8", "final") == {"a": pytest.approx(0.425)}
+    assert history_metrics.values(frame, "accuracy@mean:9", "final") == {}
     assert [reading(f"accuracy{at}").needs for at in ("@mean:5", "@mean", "@7", "")] == [5, 1, 7, 1]
 
 
 def test_one_evaluation_among_the_last_rounds_does_not_vary(frame):
-    assert moments.values(frame, "accuracy@std:2", "final") == {}  # round 8 of 7 and 8
-    assert moments.values(frame, "accuracy@jumps:2", "final") == {}
+    assert history_metrics.values(frame, "accuracy@std:2", "final") == {}  # round 8 of 7 and 8
+    assert history_metrics.values(frame, "accuracy@jumps:2", "final") == {}
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_diverged_run_is_filled_to_its_planned_rounds(tmp_path, text, value):
     rows |= {"train_seconds": [6.0, 8.0, 10.0], "server_seconds": [0.0] * 3}
     history = pd.DataFrame({**rows, "train_loss": [1.0, 2.0, float("nan")]})
     history.to_parquet(tmp_path / "x.parquet")
-    found = moments.values(frames.read(tmp_path / "x.parquet"), text, "final")
+    found = history_metrics.values(collected_frames.read(tmp_path / "x.parquet"), text, "final")
     assert found == {"a": pytest.approx(value, nan_ok=True)}
 
 
@@ -189,4 +189,4 @@ def test_seconds_are_those_of_a_round_and_not_of_the_rounds_between_two_evaluati
     rows |= {"rounds": [8] * 2, "eval_every": [5] * 2}
     seconds = {"train_seconds": [4.0, 9.0], "server_seconds": [1.0, 2.0]}
     pd.DataFrame({**rows, **seconds}).to_parquet(tmp_path / "x.parquet")
-    assert frames.read(tmp_path / "x.parquet")["round_seconds"].tolist() == [1.0, 2.0]
+    assert collected_frames.read(tmp_path / "x.parquet")["round_seconds"].tolist() == [1.0, 2.0]

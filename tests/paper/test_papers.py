@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.plan.printed import read_printed
+from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.tables.gather import table_cells
-from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected
+from fedbench.report.tables.gather_cells import table_cells
+from fedbench.report.values import collected_frames
+from fedbench.report.values.collected_frames import Collected
 from tests.paper.published import WORKFLOW, papers, plan
 
 SCALES = ("demo", "paper")
-NOTHING = Collected(frames.read(Path("no such file")), Path("no such folder"))
+NOTHING = Collected(collected_frames.read(Path("no such file")), Path("no such folder"))
 # The published papers: the numbers of their tables (facts among them) and of their figures with
 # data. A paper that is not among them goes through all other tests.
 ITEMS = {

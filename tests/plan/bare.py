@@ -2,8 +2,8 @@
 
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
+from fedbench.plan.grid_points import LeftOut
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.points import LeftOut
 
 TEXT = "{title: One, authors: Nobody, grids: {}}"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fedbench.plan.batches import Job, elapsed, make_jobs, memory_mb
 from fedbench.plan.plan import make_plan
+from fedbench.plan.train_jobs import Job, elapsed, make_jobs, memory_mb
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 

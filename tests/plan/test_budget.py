@@ -10,7 +10,7 @@ import pytest
 from fedbench.base import registry
 from fedbench.data.sources.agnews_and_sst5 import AGNews
 from fedbench.data.sources.digits import DigitPairs
-from fedbench.data.sources.points import Toy
+from fedbench.data.sources.synthetic_points import Toy
 from fedbench.plan.cost import (
     GPU_CORES,
     USUAL,
@@ -21,7 +21,7 @@ from fedbench.plan.cost import (
     measured_speeds,
     passes,
 )
-from fedbench.plan.data import assumed_samples, samples
+from fedbench.plan.data_checks import assumed_samples, samples
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.engine.records import record

@@ -10,10 +10,10 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan import workflow
 from fedbench.plan.cost import Speeds, by_table
-from fedbench.plan.data import data_key
+from fedbench.plan.data_checks import data_key
+from fedbench.plan.grid_points import ItemLeftOut, matches
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, to_json, write_plan
-from fedbench.plan.points import ItemLeftOut, matches
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import Substitution
 from fedbench.plan.workflow import WorkflowPaths

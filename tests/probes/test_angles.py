@@ -8,7 +8,7 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.fedprox import FedProx
-from fedbench.probes.angles import geometry, relative_variance, rule, variance
+from fedbench.probes.update_angles import geometry, relative_variance, rule, variance
 from tests.methods.one_weight import blocks, close
 
 CPU = Machine(device="cpu", workers=1)

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.engine.rounds import batches
 from fedbench.methods.fedprox import FedProx

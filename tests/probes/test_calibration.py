@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from fedbench import Machine, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from fedbench import Machine, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.probes import dissimilarity
 from fedbench.probes.dissimilarity import Clients, quadratics, slopes

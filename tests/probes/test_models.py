@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
-from fedbench.probes.plane import Embedding, mesh, plane, predictions, silhouette
+from fedbench.probes.plane_maps import Embedding, mesh, plane, predictions, silhouette
 from fedbench.probes.scores import class_accuracy
 from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of

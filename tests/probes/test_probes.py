@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.assemble import assemble
-from fedbench.engine.progress import Checkpoints, save_checkpoint
+from fedbench.engine.checkpoint import Checkpoints, save_checkpoint
 from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 

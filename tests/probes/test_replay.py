@@ -12,7 +12,7 @@ from fedbench.engine.training import Training
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.mfl import MFL
-from fedbench.probes.steps import replay
+from fedbench.probes.local_steps import replay
 from tests.few import few_digits
 from tests.methods.one_weight import LINE, close, objects
 from tests.methods.test_conformance import METHODS, few, spec_of

@@ -9,7 +9,7 @@ from fedbench.engine.assemble import assemble
 from fedbench.engine.rounds import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from fedbench.probes.steps import aligned, drift, origin, spread, trends
+from fedbench.probes.local_steps import aligned, drift, origin, spread, trends
 from tests.methods.one_weight import LINE, close, objects
 
 CPU = Machine(device="cpu", workers=1)

@@ -11,10 +11,10 @@ import yaml
 
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell, Plan, make_plan
-from fedbench.plan.printed import read_printed
+from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
-from fedbench.report.values.frames import Collected, read
+from fedbench.report.values.collected_frames import Collected, read
 
 BASE = """
 title: Toy

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.figures.drawing import Drawing, drawing
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.spec import RunSpec
 
 PAPER = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from html import unescape
 from pathlib import Path
 
 from fedbench.report import build
-from fedbench.report.words import say
+from fedbench.report.template_words import say
 from tests.report.claim_case import HEADER, flat, frame_of, judge, plan_of
 
 FEWER = {"where": {"dataset": "Digits", "alpha": 1}}

@@ -14,14 +14,14 @@ import yaml
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.plan.substitutions import Substitution
+from fedbench.report.claims.compared_sides import Coords
+from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.claims.comparisons import Speed, Term
 from fedbench.report.claims.evidence import Numbers, Repeats
-from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import tidy
-from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least, of_mean, of_spread
-from fedbench.report.words import say
+from fedbench.report.template_words import say
 from tests.project import Refuses
 from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fedbench.report.compare import Side, compare
+from fedbench.report.compare_results import Side, compare
 from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results, write_frame
 from tests.report.report_case import FULL, case, frame_of

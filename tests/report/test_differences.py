@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench.plan.substitutions import Substitution, Substitutions, merged
-from fedbench.report.words import say
+from fedbench.report.template_words import say
 
 MODEL, ROUNDS = Substitution("model", "x", "y"), Substitution("rounds", "6", "500")
 RATE, DOUBLED = Substitution("lr", "0.3", "0.1"), Substitution("lr", "0.6", "0.2")

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from fedbench.report.figures.panels import Panel
-from fedbench.report.kinds.probed import Dissimilarity, _lines
+from fedbench.report.kinds.probe_figures import Dissimilarity, _lines
 
 
 class Empty(Panel):

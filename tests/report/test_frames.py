@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.moments import values
-from fedbench.report.values.frames import read
+from fedbench.paper.history_metrics import values
+from fedbench.report.values.collected_frames import read
 
 GOOD = {"run_id": ["a", "a"], "status": "finished", "round": [1, 2], "rounds": 2, "eval_every": 1}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.guessing import Guess, declared
 from fedbench.spec import Choice
 from fedbench.store import Results
@@ -44,7 +44,7 @@ def test_users_data_say_it_by_their_facts(tmp_path):
     own = Choice(name="file", params={"path": "my.csv"})
     assert declared(own) is None
     assert guess_of(tmp_path, own) is None
-    from fedbench.plan.data import data_key
+    from fedbench.plan.data_checks import data_key
 
     file = Results(tmp_path).data(data_key(own))
     file.parent.mkdir(parents=True)

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected, holdings
+from fedbench.report.values import collected_frames
+from fedbench.report.values.collected_frames import Collected, holdings
 
 # client 0 holds one class, client 3 two, client 7 four
 CLIENTS = pd.DataFrame(
@@ -26,6 +26,6 @@ def test_classes_are_counted_by_client():
 def test_a_runs_folder_has_them_without_a_probe(tmp_path):
     (tmp_path / "one").mkdir()
     CLIENTS.to_parquet(tmp_path / "one/clients.parquet")
-    collected = Collected(frames.read(tmp_path / "none"), tmp_path)
+    collected = Collected(collected_frames.read(tmp_path / "none"), tmp_path)
     assert collected.table("one", "holdings")["few"].mean() == 2 / 3
     assert collected.table("other", "holdings").empty

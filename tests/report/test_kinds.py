@@ -15,8 +15,8 @@ from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
-from fedbench.report.kinds.probed import _mean
-from fedbench.report.values.frames import Collected
+from fedbench.report.kinds.probe_figures import _mean
+from fedbench.report.values.collected_frames import Collected
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 

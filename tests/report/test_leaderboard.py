@@ -7,15 +7,21 @@ from typing import cast
 
 import pytest
 
-from fedbench.paper.items import Table
-from fedbench.plan.printed import Place
+from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.printed_numbers import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.claims.page import FILTERS
-from fedbench.report.pages.items import EXPLAINED, Leader, TableOnPage, board, conditions
+from fedbench.report.pages.tables_and_figures import (
+    EXPLAINED,
+    Leader,
+    TableOnPage,
+    board,
+    conditions,
+)
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import Group, Row, TableLayout
-from fedbench.report.words import FILTERS as WORDS
-from fedbench.report.words import say
+from fedbench.report.template_words import FILTERS as WORDS
+from fedbench.report.template_words import say
 from fedbench.spec import RunSpec
 from tests.report.answers_case import PAPER, written
 from tests.report.test_pages import text

@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.items import Figure
+from fedbench.paper.tables_and_figures import Figure
 from fedbench.plan.plan import Plan
 from fedbench.report.figures.drawing import Drawing, drawing
 from fedbench.report.figures.layout import draw
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.leads import leads
 from fedbench.spec import Choice
 from tests.report.report_case import FULL, case, frame_of

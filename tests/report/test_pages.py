@@ -12,19 +12,19 @@ from typing import cast
 import pandas as pd
 import pytest
 
-from fedbench.paper.items import Table
-from fedbench.plan.printed import Place
+from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.printed_numbers import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report import build
-from fedbench.report.pages.items import TableOnPage
 from fedbench.report.pages.method import _files, cost_of
 from fedbench.report.pages.paper import Hours, RunCount
 from fedbench.report.pages.runs import making
+from fedbench.report.pages.tables_and_figures import TableOnPage
 from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
+from fedbench.report.template_words import say
 from fedbench.report.values.numbers import thinned
-from fedbench.report.words import say
 from fedbench.spec import Choice
 from tests.project import Refuses
 from tests.report.answers_case import PAPER, SCALES, _plan, written

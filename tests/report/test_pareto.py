@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure as MplFigure
 
-from fedbench.paper.items import Figure
+from fedbench.paper.tables_and_figures import Figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.layout import draw, tip
 from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles
-from fedbench.report.kinds import lead
-from fedbench.report.kinds.lead import Pareto, Point, _over_seeds, _point, front
-from fedbench.report.values.frames import Collected
+from fedbench.report.kinds import leads_and_pareto
+from fedbench.report.kinds.leads_and_pareto import Pareto, Point, _over_seeds, _point, front
+from fedbench.report.values.collected_frames import Collected
 from tests.report.report_case import FULL, case, frame_of
 
 STYLE = styles(["A"])["A"]
@@ -60,24 +60,24 @@ def test_a_point_may_be_a_mean_over_settings(tmp_path):
 
 
 def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
-    monkeypatch.setattr(lead, "own_methods", lambda: {"M3"})
-    monkeypatch.setattr(lead, "MOST", 2)
+    monkeypatch.setattr(leads_and_pareto, "own_methods", lambda: {"M3"})
+    monkeypatch.setattr(leads_and_pareto, "MOST", 2)
     hues = [SimpleNamespace(label=f"M{i}", style=STYLE, place=i) for i in range(4)]
     points = {"M0": (1, 50.0), "M1": (2, 40.0), "M2": (3, 30.0), "M3": (4, 20.0)}
     made = {hue.label: Point(hue, *points[hue.label], 0.0) for hue in hues}
-    monkeypatch.setattr(lead, "_point", lambda hue, cost: made[hue.label])
+    monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
     axes = MplFigure().subplots()
     Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
     assert [text.get_text() for text in axes.texts] == ["M0", "M3"]
 
 
 def test_the_base_is_named_and_grey_points_have_no_bars_and_stay_in_their_places(monkeypatch):
-    monkeypatch.setattr(lead, "MOST", 2)
+    monkeypatch.setattr(leads_and_pareto, "MOST", 2)
     points = {"FedAvg": (1, 30.0), "M1": (1, 50.0), "M2": (1, 40.0), "M3": (2, 60.0)}
     points["M4"] = points["M2"]
     hues = [SimpleNamespace(label=name, style=STYLE, place=i) for i, name in enumerate(points)]
     made = {hue.label: Point(hue, *points[hue.label], 2.0) for hue in hues}
-    monkeypatch.setattr(lead, "_point", lambda hue, cost: made[hue.label])
+    monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
     axes = MplFigure().subplots()
     Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
     assert {text.get_text() for text in axes.texts} == {"FedAvg", "M1", "M3"}  # M1, M3: the front
@@ -104,7 +104,7 @@ def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
     hues = [hue("DF", "feddf"), hue("Plain"), hue("Vote", "fedprox", "fedgkdvote")]
     points = {"DF": (1, 50.0), "Plain": (2, 40.0), "Vote": (3, 60.0)}
     made = {each.label: Point(each, *points[each.label], 0.0) for each in hues}
-    monkeypatch.setattr(lead, "_point", lambda hue, cost: made[hue.label])
+    monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
     panel = SimpleNamespace(hues=hues, metric="accuracy", title="")
     for cost, names in (("thousand_sample_passes", ["Plain"]), ("megabytes", ["DF", "Vote"])):
         axes, kind = MplFigure().subplots(), Pareto(cost)

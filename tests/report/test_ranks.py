@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from fedbench.paper.items import Table
-from fedbench.plan.printed import Place
+from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.printed_numbers import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.figures.ranks import draw
-from fedbench.report.pages.items import RanksOnPage
+from fedbench.report.pages.tables_and_figures import RanksOnPage
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks
-from fedbench.report.words import say
+from fedbench.report.template_words import say
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 FEWER = (Substitution("rounds", "4", "500"),)

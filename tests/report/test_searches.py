@@ -9,7 +9,7 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report import build
 from fedbench.report.pages.runs import SearchOnPage, searches
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.store import Results
 from tests.jobs.made_runs import SEARCHING, project
 

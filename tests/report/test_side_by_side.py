@@ -8,7 +8,7 @@ import pytest
 
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.runs import side_by_side
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from tests.report.report_case import FULL, case, frame_of
 
 CURVES = {0: [0.1, 0.3], 1: [0.2, 0.5], 2: [0.2, 0.4]}

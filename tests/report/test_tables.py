@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed import check_printed
+from fedbench.plan.printed_numbers import check_printed
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.export import (
@@ -21,11 +21,11 @@ from fedbench.report.tables.export import (
     to_latex,
     to_markdown,
 )
-from fedbench.report.tables.gather import _with_pooled, table_cells
+from fedbench.report.tables.gather_cells import _with_pooled, table_cells
 from fedbench.report.tables.layout import arrange
-from fedbench.report.values import frames
+from fedbench.report.template_words import say
+from fedbench.report.values import collected_frames
 from fedbench.report.values.numbers import fixed
-from fedbench.report.words import say
 from tests.project import Refuses
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 
@@ -297,7 +297,7 @@ def test_a_printed_number_without_a_cell_is_refused(refuses: Refuses, plan: Plan
 def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
     runs = [cell.run for cell in plan.select("toy", "main", {"dataset": "MNIST", "alpha": 1})]
     own = [run for run in runs if not run.parts]
-    table = frames.curves(frame_of(plan, {0: [0.4, 0.6], 1: [0.2]}), "accuracy", own)
+    table = collected_frames.curves(frame_of(plan, {0: [0.4, 0.6], 1: [0.2]}), "accuracy", own)
     assert list(table.index) == [1, 2]
     assert list(table.mean(axis=1)) == pytest.approx([0.3, 0.4])
 

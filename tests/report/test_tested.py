@@ -9,12 +9,12 @@ import pytest
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims.expand import last_digit
+from fedbench.report.claims.comparison_tree import last_digit
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import plots
 from fedbench.report.claims.tests import Limit, Verdict
+from fedbench.report.template_words import say
 from fedbench.report.values.numbers import amount
-from fedbench.report.words import say
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains, told
 

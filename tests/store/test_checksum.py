@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from fedbench.store.frames import table_checksum
+from fedbench.store.parquet_frames import table_checksum
 from fedbench.store.run import with_checksum
 
 TABLE = pa.table({"round": [1, 2], "loss": [0.5, None], "word": ["a", "b"], "yes": [True, False]})

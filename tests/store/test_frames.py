@@ -8,7 +8,13 @@ import pandas as pd
 import pyarrow as pa
 
 from fedbench.store import read_frame, write_frame
-from fedbench.store.frames import from_rows, read_arrow, stacked, table_checksum, write_small
+from fedbench.store.parquet_frames import (
+    from_rows,
+    read_arrow,
+    stacked,
+    table_checksum,
+    write_small,
+)
 from tests.project import ROOT
 
 READERS = """
@@ -17,7 +23,7 @@ from pathlib import Path
 import psutil
 from fedbench.jobs.collect import _joined
 from fedbench.store import read_frame
-from fedbench.store.frames import read_arrow
+from fedbench.store.parquet_frames import read_arrow
 
 file = Path(sys.argv[1])
 table = read_arrow(file.read_bytes())

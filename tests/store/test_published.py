@@ -13,7 +13,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.spec import NUMERICS
 from fedbench.spec.numerics import ALWAYS
-from fedbench.store.frames import read_arrow, write_small
+from fedbench.store.parquet_frames import read_arrow, write_small
 from fedbench.store.published import (
     Published,
     PublishedRun,

@@ -1,7 +1,7 @@
 """Settings as flat columns."""
 
 from fedbench import RunSpec
-from fedbench.store.settings import setting_columns
+from fedbench.store.flat_settings import setting_columns
 
 
 def test_choices_have_a_column_of_words_and_one_for_each_parameter():

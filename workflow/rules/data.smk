@@ -1,5 +1,5 @@
 # Loads each data set once, downloading it where there is a network, and writes down its checksum.
-from fedbench.plan.data import files
+from fedbench.plan.data_checks import files
 
 
 # The user's own files are inputs, so that one that was replaced is loaded again. A missing one is

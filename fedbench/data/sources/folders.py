@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Lt
 
-from fedbench.base import extras
+from fedbench.base import optional_libraries
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.images import decoded
-from fedbench.data.samples import Samples, dataset, different, numbered, split
 from fedbench.data.source import Source
+from fedbench.data.user_samples import Samples, dataset, different, numbered, split
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
@@ -89,7 +89,7 @@ class HuggingFace(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read both splits; raises `FedbenchError` on anything it cannot train on."""
-        extras.require("huggingface", "data set 'huggingface'")
+        optional_libraries.require("huggingface", "data set 'huggingface'")
         from datasets import load_from_disk
 
         home, parts = folder / Path(self.path).expanduser(), list[Samples]()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from fedbench.base.checks import Count
-from fedbench.data.text import Length, Texts, TextSet
+from fedbench.data.labelled_texts import Length, Texts, TextSet
 
 _FRAMES = (
     "the {n} {v} the {n} {l} {n}",

@@ -16,10 +16,10 @@ from fedbench.base.checks import Count, Strict
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic, delete_abandoned, exists, read_text, sha256_of, write_text
 from fedbench.base.yamlfile import load
-from fedbench.data.archive import Arrays
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
 from fedbench.data.images import ImageSet, Pixels, decoded
+from fedbench.data.npz_archive import Arrays
 from fedbench.data.source import Source
 
 _CLASSES = 100  # of ImageNet-100

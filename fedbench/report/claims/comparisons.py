@@ -11,8 +11,8 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.paper.metrics import Metric
+from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PrintedNumbers, Repeats
-from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import Estimate, Limit, of_mean, of_spread
 
 _ROUNDING = 1e-9  # 0.29 times 100 is a little below 29

@@ -8,17 +8,17 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.base.grouping import grouped
-from fedbench.paper import moments
+from fedbench.paper import history_metrics
 from fedbench.paper.metrics import HELD, Metric
 from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
+from fedbench.plan.grid_points import matches, points
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.points import matches, points
-from fedbench.plan.printed import Printed, Stat, place_of
+from fedbench.plan.printed_numbers import Printed, Stat, place_of
+from fedbench.report.claims.compared_sides import Coords, Points, spelled
 from fedbench.report.claims.finding import Void
-from fedbench.report.claims.sides import Coords, Points, spelled
-from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected
+from fedbench.report.values import collected_frames
+from fedbench.report.values.collected_frames import Collected
 from fedbench.spec import RunSpec
 
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
@@ -48,7 +48,9 @@ class MeasuredNumbers(Numbers):
         self._guessed = collected.tuned_near_chance(plan, key)
         planned = plan.select(key, grid, {}) if self.kept else ()
         self._cells = grouped(planned, lambda cell: self._key(cell.coords))
-        self._column = cache(lambda metric: moments.values(collected.frame, metric, "final"))
+        self._column = cache(
+            lambda metric: history_metrics.values(collected.frame, metric, "final")
+        )
         self._table = cache(collected.table)
         self._histories = collected.frame.groupby(["run_id"])
 
@@ -119,7 +121,7 @@ class MeasuredNumbers(Numbers):
         for cell in self.cells(point) if metric in self.collected.frame else ():
             if cell.run_id in self.collected.states:
                 of_run = self._histories.get_group((cell.run_id,))
-                curve = frames.curves(of_run, metric, [cell.run])[cell.run_id].dropna()
+                curve = collected_frames.curves(of_run, metric, [cell.run])[cell.run_id].dropna()
                 found |= {self._repeat(cell): curve * factor} if len(curve) else {}
         return found
 

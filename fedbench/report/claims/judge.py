@@ -8,14 +8,14 @@ from itertools import chain
 
 from fedbench.paper.claims import SingleClaim, Together
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import Printed
+from fedbench.plan.printed_numbers import Printed
 from fedbench.plan.substitutions import merged
+from fedbench.report.claims.comparison_tree import Node, expand
 from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import MeasuredNumbers, PrintedNumbers
-from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
 from fedbench.report.claims.tests import FEWEST, ErrorRates, Verdict, at_least
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 
 DECIDED = (Verdict.HOLDS, Verdict.FAILS)
 ERROR_RATES = ErrorRates(0.025, 0.025)  # of a claim: each has half of a two-sided test's 5 %

@@ -11,13 +11,13 @@ from fedbench import store
 from fedbench.base.errors import require_among
 from fedbench.base.grouping import grouped
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import printed_numbers
+from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
-from fedbench.report.values import frames
-from fedbench.report.values.frames import Collected
+from fedbench.report.template_words import say
+from fedbench.report.values import collected_frames
+from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import amount
-from fedbench.report.words import say
 
 
 class Filter(NamedTuple):
@@ -50,7 +50,7 @@ def verdicts(
         require_among("", "verdict", word, FILTERS)
     found = []
     for key in plan.papers:
-        frame = frames.read(store.Results(results).frame(plan.scale, key))
+        frame = collected_frames.read(store.Results(results).frame(plan.scale, key))
         for finding in judged(plan, key, frame, results, papers):
             row = {
                 **{"paper": key, "claim": finding.key, "says": finding.claim.text},

@@ -5,15 +5,15 @@ from itertools import product
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper import items
+from fedbench.paper import tables_and_figures
 from fedbench.paper.notation import Level, Where, reading
 from fedbench.paper.paper import Paper
+from fedbench.plan.grid_points import matches
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.points import matches
 from fedbench.plan.substitutions import Substitutions, merged
 from fedbench.report.figures.panels import Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import filling, stroke, styles
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import level_name, point_name
 
 
@@ -68,7 +68,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
 
 def _panels(
     paper: Paper,
-    figure: items.Figure,
+    figure: tables_and_figures.Figure,
     axes: tuple[str, ...],
     levels: dict[str, list[Level]],
     cells: list[Cell],

@@ -14,12 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fedbench.base.checks import Checked
-from fedbench.paper import moments
+from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.style import Style
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 
 __all__ = ["Axes", "Entries", "Figure", "Hue", "Kind", "Line2D", "Panel", "Patch"]
 Entries = list[tuple[Artist, str]]  # of a legend: what stands for something, and its name
@@ -33,7 +33,7 @@ class Hue:
     style: Style
     metric: str
     cells: tuple[Cell, ...] = field(repr=False)  # one per seed, and per level of axes in `over`
-    collected: frames.Collected = field(repr=False)
+    collected: collected_frames.Collected = field(repr=False)
 
     @cached_property
     def measured(self) -> tuple[Cell, ...]:
@@ -62,11 +62,13 @@ class Hue:
 
     def history(self, column: str) -> pd.DataFrame:
         """A column of the history as it is collected, evaluated rounds × runs."""
-        return frames.curves(self.collected.frame, column, [cell.run for cell in self.cells])
+        return collected_frames.curves(
+            self.collected.frame, column, [cell.run for cell in self.cells]
+        )
 
     def read(self, metric: str) -> dict[str, float]:
         """A metric of each collected run at its moment, in the units of the frame."""
-        return moments.values(self.collected.frame, metric, "final")
+        return history_metrics.values(self.collected.frame, metric, "final")
 
     @cached_property
     def readings(self) -> pd.DataFrame:

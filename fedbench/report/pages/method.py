@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.grouping import grouped
-from fedbench.paper.levels import level_settings
+from fedbench.paper.axis_levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
-from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
+from fedbench.report.pages.tables_and_figures import FigureOnPage, TableOnPage
 from fedbench.report.tables.cells import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Together
-from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
+from fedbench.paper.tables_and_figures import Facts, Table
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding
-from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.runs import SearchOnPage
+from fedbench.report.pages.tables_and_figures import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.values.numbers import thinned
 from fedbench.spec.compositions import compositions
 

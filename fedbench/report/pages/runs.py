@@ -12,7 +12,7 @@ from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import Winner, as_trained, scored, words
-from fedbench.report.values.frames import Collected
+from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import point_name, short, thinned
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import own_methods

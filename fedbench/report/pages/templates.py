@@ -8,11 +8,11 @@ import jinja2
 from markupsafe import Markup, escape
 
 from fedbench.report.claims.page import FILTERS, plots
-from fedbench.report.pages.items import FRONT, TableOnPage, board
+from fedbench.report.pages.tables_and_figures import FRONT, TableOnPage, board
 from fedbench.report.tables.export import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
 from fedbench.report.tables.facts import shown
+from fedbench.report.template_words import FOLDER, environment, say
 from fedbench.report.values import numbers
-from fedbench.report.words import FOLDER, environment, say
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbench.base.grouping import grouped
-from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
-from fedbench.plan.printed import Place, Stat
+from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.printed_numbers import Place, Stat
 from fedbench.plan.substitutions import Substitutions
 
 Contest = tuple[str, str, str]  # data set, setting and metric

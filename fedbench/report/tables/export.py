@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pandas as pd
 from pylatexenc import latexencode
 
-from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
+from fedbench.paper.tables_and_figures import Table
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.layout import Block, TableLayout
+from fedbench.report.template_words import say
 from fedbench.report.values.numbers import UNTESTED, fixed, signed
-from fedbench.report.words import say
 
 POOLED = (
     "Standard deviation over seeds, pooled over the cells without a diverged run "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fedbench.base.grouping import grouped
-from fedbench.paper.items import Table
 from fedbench.paper.notation import Level
-from fedbench.plan.printed import axes
+from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.printed_numbers import axes
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name

@@ -7,8 +7,8 @@ from math import sqrt
 import pandas as pd
 
 from fedbench.base.grouping import grouped
-from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
+from fedbench.paper.tables_and_figures import Table
 from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
 from fedbench.report.values.leads import of_most
 

@@ -8,14 +8,14 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
-from fedbench.paper import moments
-from fedbench.paper.items import Table
+from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level, Reading, reading
+from fedbench.paper.tables_and_figures import Table
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.printed import Printed, place_of
+from fedbench.plan.printed_numbers import Printed, place_of
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 from fedbench.report.values.guessing import GuessOf, declared
 from fedbench.report.values.numbers import point_name
 
@@ -37,7 +37,9 @@ def table_cells(
     for metric in table.metrics:
         factor, asked = Metric(metric).factor(table), reading(metric, table.at)
         labels = Metric(metric).is_of_labels and not table.minus
-        values = {run: x * factor for run, x in moments.values(frame, metric, table.at).items()}
+        values = {
+            run: x * factor for run, x in history_metrics.values(frame, metric, table.at).items()
+        }
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}
@@ -80,7 +82,7 @@ def _runs_of(
 ) -> Callable[[Cell, dict[str, float], Reading], Run]:
     """What tells the run of a planned cell, by a metric's values and how it is read."""
     table, bases = plan.papers[at[0]].tables[at[1]], _bases(plan, at)
-    states, tuned = frames.states(frame), frames.tuned(frame)
+    states, tuned = collected_frames.states(frame), collected_frames.tuned(frame)
 
     def run(cell: Cell, values: dict[str, float], asked: Reading) -> Run:
         name, base = cell.run_id, bases.get((str(cell.coords), cell.seed))

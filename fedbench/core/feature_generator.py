@@ -6,7 +6,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 
 
 @cache

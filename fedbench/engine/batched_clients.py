@@ -10,8 +10,8 @@ from greenlet import getcurrent, greenlet
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.stacked import StackedNet
+from fedbench.core.flat_network import Buffers, Model, Net
+from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from fedbench.base import registry
-from fedbench.paper import moments
+from fedbench.paper import history_metrics
 from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 from fedbench.report.values.guessing import Guess
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
@@ -71,9 +71,11 @@ def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
     tables, near, paths = [], dict[str, bool](), Results(results)
     for name, paper in plan.papers.items():
-        frame, runs = frames.read(paths.frame(plan.scale, name)), plan.of_paper(name)
-        best, final = (moments.values(frame, f"accuracy@{x}", "final") for x in ("best", "final"))
-        guess_of = frames.Collected(frame, paths.runs).guess_of
+        frame, runs = collected_frames.read(paths.frame(plan.scale, name)), plan.of_paper(name)
+        best, final = (
+            history_metrics.values(frame, f"accuracy@{x}", "final") for x in ("best", "final")
+        )
+        guess_of = collected_frames.Collected(frame, paths.runs).guess_of
         scores = {
             run_id: _scored(run, guess, best[run_id])
             for run_id, run in runs.items()

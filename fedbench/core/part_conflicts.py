@@ -9,7 +9,7 @@ from pathlib import Path
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import nearby
-from fedbench.core.optimisers import SGD, Optimiser
+from fedbench.core.local_optimisers import SGD, Optimiser
 from fedbench.core.part import DECISIONS, Part, overriding
 
 _HOOKS = sorted(k for k, v in vars(Part).items() if inspect.isfunction(v) and k[0] != "_")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fedbench.base import registry
 from fedbench.base.grouping import grouped
-from fedbench.plan.data import assumed_samples, data_key
+from fedbench.plan.data_checks import assumed_samples, data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError, require_among, short
-from fedbench.engine.progress import Row
+from fedbench.engine.checkpoint import Row
 from fedbench.engine.training import Watch
 from fedbench.spec import RunSpec
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.core.flat import Net
+from fedbench.core.flat_network import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
 from fedbench.core.round import Loss

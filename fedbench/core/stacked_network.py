@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fedbench.core.flat import Buffers, Called, CalledModules, Model, Net
+from fedbench.core.flat_network import Buffers, Called, CalledModules, Model, Net
 
 Found = tuple[Tensor, Tensor]  # logits and features of one client
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Model
+from fedbench.core.flat_network import Model
 from fedbench.core.rng import torch_generator
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem

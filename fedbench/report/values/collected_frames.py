@@ -11,8 +11,8 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.moments import with_derived
-from fedbench.plan.data import data_key
+from fedbench.paper.history_metrics import with_derived
+from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
 from fedbench.report.values.guessing import Guess, declared

@@ -15,14 +15,14 @@ from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.workflow import PUBLISHED, reproduce
 from fedbench.jobs.publish import exports_of, restore
-from fedbench.paper.bench import Bench, chosen_methods, write_bench
+from fedbench.paper.bench_file import Bench, chosen_methods, write_bench
 from fedbench.paper.paper import require_paper_name
-from fedbench.plan.data import data_key
+from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed import Printed
-from fedbench.report.tables.gather import table_cells
+from fedbench.plan.printed_numbers import Printed
+from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
-from fedbench.report.values import frames
+from fedbench.report.values import collected_frames
 from fedbench.report.values.leads import leads
 from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results
@@ -126,7 +126,7 @@ class Comparison:
     @property
     def frame(self) -> pd.DataFrame:
         """One row per run and evaluated round: method, seed, settings, and scores as fractions."""
-        frame = frames.read(self._file)
+        frame = collected_frames.read(self._file)
         methods = {cell.run_id: cell.coords["method"] for cell in self.plan.cells}
         return frame.assign(method=frame["run_id"].map(methods))
 
@@ -144,7 +144,9 @@ class Comparison:
         """The table `leaderboard`: mean ± deviation over the seeds as text, the best first."""
         at = (self.name, "leaderboard")
         table = self.plan.papers[at[0]].tables[at[1]]
-        cells = table_cells(self.plan, at, frames.read(self._file), Printed(self._file, {}))
+        cells = table_cells(
+            self.plan, at, collected_frames.read(self._file), Printed(self._file, {})
+        )
         layout = arrange(table, cells)
         columns = [column for block in layout.blocks for column in block.columns.items()]
         rows = [(group.title, row) for group in layout.groups for row in group.rows]

@@ -9,9 +9,9 @@ from scipy import stats
 
 from fedbench.base.files import exists
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import Printed
-from fedbench.report.tables.gather import table_cells
-from fedbench.report.values import frames
+from fedbench.plan.printed_numbers import Printed
+from fedbench.report.tables.gather_cells import table_cells
+from fedbench.report.values import collected_frames
 from fedbench.store import Results
 
 _RISK = 0.05  # the share of false alarms among the cells that are said to differ
@@ -30,7 +30,7 @@ class Side(NamedTuple):
         rows: list[tuple[Any, ...]] = []
         for name, paper in self.plan.papers.items():
             file = Results(self.results).frame(self.plan.scale, name)
-            frame = frames.read(file)
+            frame = collected_frames.read(file)
             for key in paper.tables if exists(file) else ():
                 for cell in table_cells(self.plan, (name, key), frame, Printed(file, {})):
                     if stat := cell.measured:

@@ -4,11 +4,17 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
-from fedbench.paper.items import Grid
-from fedbench.paper.levels import Settings, assigned, layered, level_settings, with_main_parameter
+from fedbench.paper.axis_levels import (
+    Settings,
+    assigned,
+    layered,
+    level_settings,
+    with_main_parameter,
+)
 from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, SeedCase
+from fedbench.paper.tables_and_figures import Grid
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
 from fedbench.spec.compositions import parts_of, spelled_out

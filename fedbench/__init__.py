@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fedbench.base.errors import FedbenchError
     from fedbench.cli.compare_methods import Comparison, compare
     from fedbench.core.part import Cost, Part, Sizes
-    from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
+    from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
     from fedbench.data.dataset import Dataset, Inputs
     from fedbench.data.partition import Partition
     from fedbench.data.source import Source
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedbench.sampling.sampler import Sampler
     from fedbench.spec import Choice, RunSpec
     from fedbench.store.published import published
-    from fedbench.work.local_work import Shares, Work
+    from fedbench.work.local_epochs import Shares, Work
 
 __version__ = "1.0.0"
 
@@ -37,14 +37,14 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
-        ("Batch", "Federation", "Gradient", "Round", "State", "Turn"), "fedbench.core.round"
+        ("Batch", "Federation", "Gradient", "Round", "State", "Turn"), "fedbench.core.round_data"
     ),
     **dict.fromkeys(("Cost", "Part", "Sizes"), "fedbench.core.part"),
     **dict.fromkeys(("Dataset", "Inputs"), "fedbench.data.dataset"),
     **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
     **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
-    **dict.fromkeys(("Shares", "Work"), "fedbench.work.local_work"),
+    **dict.fromkeys(("Shares", "Work"), "fedbench.work.local_epochs"),
     **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.compare_methods"),
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",

@@ -14,7 +14,7 @@ from torch import Tensor
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat_network import Buffers
-from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
+from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round_data import Federation, Round, State
 
 
 class Adaptive(Part):

@@ -19,7 +19,7 @@ from fedbench.core.mapped_tensors import Spill
 from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.rng import seeded
-from fedbench.core.round import Federation
+from fedbench.core.round_data import Federation
 from fedbench.data import splits
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
@@ -33,7 +33,7 @@ from fedbench.engine.problem import LOSSES, LocalTask, OwnTest, Problem, Scorer,
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
-from fedbench.work.local_work import Work
+from fedbench.work.local_epochs import Work
 
 _CPU = torch.device("cpu")
 

@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError, failing, short
 from fedbench.base.files import atomic, exists
 from fedbench.core.flat_network import Model
 from fedbench.core.mapped_tensors import Spill
-from fedbench.core.round import State
+from fedbench.core.round_data import State
 from fedbench.engine.probe import Cells
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.store import CHECKPOINT, RunFolder

@@ -17,12 +17,12 @@ from fedbench.base.checks import Checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, require_among, shown
 from fedbench.core.part import Part
-from fedbench.core.round import Loss
+from fedbench.core.round_data import Loss
 from fedbench.data.dataset import Dataset
 from fedbench.data.splits import Rows
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import SLUG, Choice, RunSpec
-from fedbench.work.local_work import Work
+from fedbench.work.local_epochs import Work
 
 
 class Objects(TypedDict, total=False):

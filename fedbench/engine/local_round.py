@@ -13,7 +13,7 @@ from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.local_optimisers import clip_by_norm
 from fedbench.core.part import Part, overriding
 from fedbench.core.rng import GeneratorStates
-from fedbench.core.round import Batch, Gradient, Seen, Turn
+from fedbench.core.round_data import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, same_shape
 

@@ -12,7 +12,7 @@ from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat_network import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
-from fedbench.core.round import Loss
+from fedbench.core.round_data import Loss
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.splits import Rows
 from fedbench.models.architecture import Architecture

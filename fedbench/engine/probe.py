@@ -13,7 +13,7 @@ from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat_network import Model
 from fedbench.core.rng import seeded
-from fedbench.core.round import OneLine, Round, State, unpack
+from fedbench.core.round_data import OneLine, Round, State, unpack
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 
 Cells = dict[str, float | int | str]  # one row of a probe's table

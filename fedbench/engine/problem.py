@@ -17,7 +17,7 @@ from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.local_optimisers import Optimiser
 from fedbench.core.part import Part, Sizes, overriding
 from fedbench.core.rng import seeded
-from fedbench.core.round import Federation, Loss, State, Turn
+from fedbench.core.round_data import Federation, Loss, State, Turn
 from fedbench.data.dataset import Dataset
 from fedbench.data.splits import Unused
 from fedbench.engine import preprocessing
@@ -25,7 +25,7 @@ from fedbench.engine.given_objects import Identity
 from fedbench.engine.machine import in_threads
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
-from fedbench.work.local_work import Work
+from fedbench.work.local_epochs import Work
 
 _OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one

@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.part import overriding
 from fedbench.core.rng import torch_generator
-from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask, weighted_mean
+from fedbench.core.round_data import Gradient, Round, State, Turn, only_in_ask, weighted_mean
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem
 from fedbench.spec import Augment
 

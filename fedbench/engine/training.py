@@ -18,7 +18,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
 from fedbench.core.flat_network import Model
 from fedbench.core.part import require_tensors
-from fedbench.core.round import Round, State
+from fedbench.core.round_data import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.checkpoint import Checkpoints, ClientStates, Progress, Row, floats

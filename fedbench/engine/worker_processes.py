@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
-from fedbench.core.round import Federation, Turn
+from fedbench.core.round_data import Federation, Turn
 from fedbench.engine.problem import ClientResult, PreparedClient, RoundStart
 
 Group = Sequence[PreparedClient]

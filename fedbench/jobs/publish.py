@@ -18,7 +18,7 @@ from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.flat_settings import is_outdated
 from fedbench.store.parquet_frames import in_pandas
 from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
-from fedbench.store.results import without_folders
+from fedbench.store.results_folder import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
 
 _WEIGHTS = "model.safetensors"  # which are not published

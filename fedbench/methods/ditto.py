@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checks import NonNegative
 from fedbench.core.flat_network import Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, State, Turn, pack, unpack
+from fedbench.core.round_data import Batch, Federation, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

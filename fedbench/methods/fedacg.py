@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne, NonNegative
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Gradient, Round, Turn
+from fedbench.core.round_data import Gradient, Round, Turn
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Gradient, Turn
+from fedbench.core.round_data import Gradient, Turn
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, State, Turn, pack, unpack
+from fedbench.core.round_data import Federation, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Positive, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Gradient, Round, Turn, weighted_mean
+from fedbench.core.round_data import Gradient, Round, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

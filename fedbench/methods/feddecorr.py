@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.part import Part
-from fedbench.core.round import Batch, Turn
+from fedbench.core.round_data import Batch, Turn
 
 _LEAST = 1e-8  # added to a variance, as released, since a feature may be constant in a batch
 

@@ -12,7 +12,7 @@ from fedbench.core import ops
 from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.local_optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Round
+from fedbench.core.round_data import Round
 
 
 @dataclass(frozen=True)

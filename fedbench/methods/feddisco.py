@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.part import Part
-from fedbench.core.round import Round
+from fedbench.core.round_data import Round
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fedbench.base.checks import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.ops import dot
 from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round_data import Federation, Round, State
 
 _COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # up to this ‖r‖/‖Δ‖, r is rounding
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from fedbench.base.checks import NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
+from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checks import NonNegative
 from fedbench.core.ops import dot
 from fedbench.core.part import STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round_data import Federation, Round, State
 
 
 @dataclass(frozen=True)

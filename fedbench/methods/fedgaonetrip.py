@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State, Turn, weighted_mean
+from fedbench.core.round_data import Federation, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

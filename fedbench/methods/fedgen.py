@@ -14,7 +14,7 @@ from fedbench.core import feature_generator, ops
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.local_optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
+from fedbench.core.round_data import Batch, Federation, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from fedbench.base.checks import Count, NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.flat_network import Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
+from fedbench.core.round_data import Batch, Federation, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, State, Turn
+from fedbench.core.round_data import Federation, State, Turn
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 from fedbench.base.checks import NonNegative
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn
+from fedbench.core.round_data import Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

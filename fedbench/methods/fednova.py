@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Round
+from fedbench.core.round_data import Round
 
 
 @dataclass(frozen=True)

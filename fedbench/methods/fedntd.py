@@ -9,7 +9,7 @@ from fedbench.base.checks import NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Turn
+from fedbench.core.round_data import Batch, Turn
 
 
 @dataclass(frozen=True)

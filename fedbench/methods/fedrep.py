@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Share
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, State, Turn, pack
+from fedbench.core.round_data import Federation, State, Turn, pack
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Fraction
 from fedbench.core.part import Part
-from fedbench.core.round import Batch, Turn
+from fedbench.core.round_data import Batch, Turn
 
 
 @dataclass(frozen=True)

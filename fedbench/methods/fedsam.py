@@ -8,7 +8,7 @@ from torch import Tensor
 from fedbench.base.checks import NonNegative
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Gradient, Turn
+from fedbench.core.round_data import Gradient, Turn
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checks import NonNegative, Positive
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

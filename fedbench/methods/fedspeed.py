@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checks import Fraction, NonNegative, Positive
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round_data import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

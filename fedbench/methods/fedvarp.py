@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checks import Positive
 from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round_data import Federation, Round, State
 
 # Parts that scale or remember the mean update
 _OF_THE_MEAN = (

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State
+from fedbench.core.round_data import Federation, Round, State
 
 
 @dataclass(frozen=True)

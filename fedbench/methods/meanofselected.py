@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from fedbench.core.part import Part
-from fedbench.core.round import Round
+from fedbench.core.round_data import Round
 
 
 @dataclass(frozen=True)

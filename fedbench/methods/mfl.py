@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State, Turn
+from fedbench.core.round_data import Federation, Round, State, Turn
 
 
 @dataclass(frozen=True)

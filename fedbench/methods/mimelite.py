@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Gradient, Round, State, Turn
+from fedbench.core.round_data import Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

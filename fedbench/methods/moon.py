@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from fedbench.base.checks import NonNegative, Positive
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Federation, State, Turn, pack, unpack
+from fedbench.core.round_data import Batch, Federation, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Round, Turn
+from fedbench.core.round_data import Round, Turn
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from fedbench.base.checks import Fraction, Positive
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Turn
+from fedbench.core.round_data import Batch, Turn
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
-from fedbench.work.local_work import Constant
+from fedbench.work.local_epochs import Constant
 
 
 @dataclass(frozen=True)

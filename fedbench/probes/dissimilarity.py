@@ -16,7 +16,7 @@ from torch import Tensor
 from fedbench.base.checks import Count, NonNegative
 from fedbench.core.flat_network import Model
 from fedbench.core.ops import dot
-from fedbench.core.round import Batch, Turn, weighted_mean
+from fedbench.core.round_data import Batch, Turn, weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.engine.rounds import mix_buffers

@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model
 from fedbench.core.mapped_tensors import Spill
 from fedbench.core.rng import seeded
-from fedbench.core.round import Round
+from fedbench.core.round_data import Round
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart

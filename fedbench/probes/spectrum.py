@@ -20,7 +20,7 @@ from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.rng import seeded, torch_generator
-from fedbench.core.round import Loss
+from fedbench.core.round_data import Loss
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import LocalTask, Problem
 from fedbench.models.pooling import usual_pooling

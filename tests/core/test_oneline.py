@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from fedbench.core.round import OneLine, Turn
+from fedbench.core.round_data import OneLine, Turn
 
 
 @dataclass(repr=False)

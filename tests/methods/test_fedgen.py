@@ -14,7 +14,7 @@ from fedbench.base import registry, seeds
 from fedbench.core import feature_generator, ops
 from fedbench.core.flat_network import Net
 from fedbench.core.rng import torch_generator
-from fedbench.core.round import Turn
+from fedbench.core.round_data import Turn
 from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
 from tests.methods.one_weight import close

@@ -8,7 +8,7 @@ import torch
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, Sampler, Shares, Work, run
 from fedbench.base import seeds
-from fedbench.work.local_work import Stragglers, Uniform
+from fedbench.work.local_epochs import Stragglers, Uniform
 from tests.few import few_digits
 
 CPU = Machine(device="cpu", workers=1)

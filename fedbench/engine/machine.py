@@ -68,11 +68,7 @@ def own_gpu() -> torch.device:
     if count < 2:
         return torch.device("cuda")
     folder = Path(tempfile.gettempdir()) / f"fedbench-gpus-{os.getuid()}"
-    try:
-        folder.mkdir(exist_ok=True)
-        place = next(i for i in itertools.count() if take(folder / _name(i, count)))
-    except (OSError, NotImplementedError):
-        place = 0
+    place = next(i for i in itertools.count() if take(folder / _name(i, count)))
     gpu = torch.device("cuda", place % count)
     torch.cuda.set_device(gpu)  # for code that asks for 'cuda' alone
     return gpu

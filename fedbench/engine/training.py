@@ -15,6 +15,7 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.checks import names_of
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import require_writable
 from fedbench.base.signals import stoppable
 from fedbench.core.flat_network import Model
 from fedbench.core.part import require_tensors
@@ -61,7 +62,7 @@ def run(
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None
     if folder:
-        folder.require_writable()
+        require_writable(folder.path)
     with stoppable(), locked(folder) if folder else nullcontext():
         if folder and folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")

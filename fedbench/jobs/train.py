@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists
+from fedbench.base.files import exists, require_writable
 from fedbench.base.signals import SIGNALS, handled, stop_if_requested, stoppable
 from fedbench.engine.checkpoint import Row
 from fedbench.engine.machine import Machine
@@ -47,7 +47,7 @@ def train(
             folder = Results(results).run(run_id)
             try:
                 spec = runs[run_id]
-                folder.require_writable()
+                require_writable(folder.path)
                 with locked(folder, say):
                     if folder.finished(spec.id):
                         folder.forget_checkpoint()  # a kill came just after the record was written

@@ -64,10 +64,6 @@ class RunFolder:
 
     path: Path
 
-    def require_writable(self) -> None:
-        """Raise `FedbenchError` before any training if results cannot be written."""
-        files.require_writable(self.path)
-
     def has_record(self) -> bool:
         """Whether the run has been trained to its end; nothing is read."""
         return files.exists(self.path / "run.json")

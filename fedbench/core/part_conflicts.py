@@ -33,7 +33,7 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
     for part, name in zip(parts, names, strict=True):
         if not part.SETTINGS and not any(overriding([part], hook) for hook in _HOOKS):
             raise FedbenchError(
-                f"parts: '{name}' overrides no hook, as FedAvg; hooks are {', '.join(_HOOKS)}"
+                f"parts: '{name}' overrides no hook, so it is FedAvg; hooks: {', '.join(_HOOKS)}"
             )
 
 

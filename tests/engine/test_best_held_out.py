@@ -28,7 +28,7 @@ def test_the_score_is_read_at_the_first_round_with_the_best_validation_accuracy(
     assert values(frame.drop(columns="val_accuracy"), "accuracy@held-out", "final") == {}
     assert Metric("accuracy@held-out").label == "Accuracy, at the round best on held-out data"
     assert reading("accuracy@held-out").columns == ("accuracy", "val_accuracy")
-    with pytest.raises(FedbenchError, match="one round"):
+    with pytest.raises(FedbenchError, match="'accuracy@held-out:3': after @ must"):
         reading("accuracy@held-out:3")
 
 

@@ -118,4 +118,4 @@ def test_nobody_else_reads_parquet():
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in calls
     }
-    assert found == {("frames.py", "ParquetFile"), ("frames.py", "to_pandas")}
+    assert found == {("parquet_frames.py", "ParquetFile"), ("parquet_frames.py", "to_pandas")}

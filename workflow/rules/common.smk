@@ -100,6 +100,7 @@ rule plan:
         PATHS.plan,
     log:
         PATHS.log("plan"),
+    priority: FIRST + 1  # all training waits for it; data sets are loaded beside it
     conda:
         ENVIRONMENT
     params:

@@ -39,15 +39,14 @@ def check_scale(
             _check_levels(f"{file}: seed_cases.where", case.where, papers.values())
     for paper, by in scale.papers.items():
         place = f"{file}: papers.{paper}"
-        if paper not in files:
-            raise FedbenchError(f"{place}: no such paper")
+        require_among(f"{file}: papers", "paper", paper, files)
         _check_names(place, by)
         if paper in papers:
             _check_cut(place, by, papers[paper])
-    pairs = [(name, key) for name, paper in papers.items() for key, _ in paper.everything()]
+    keys = [f"{name}/{key}" for name, paper in papers.items() for key, _ in paper.everything()]
+    named = {*keys, *(key.partition("/")[2] for key in keys)}
     for table in tables:
-        if not any(table in (key, f"{name}/{key}") for name, key in pairs):
-            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
+        require_among("tables", f"table or figure of {', '.join(papers)}", table, named)
 
 
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:

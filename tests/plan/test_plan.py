@@ -459,7 +459,12 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
         ),
         ("scales/paper.yaml", "about: As printed.", "abut: x", "abut"),
         ("scales/paper.yaml", "printed.", "printed.\nseeds: 0", "seeds = 0 is not allowed"),
-        ("scales/paper.yaml", "printed.", "printed.\npapers: {tinny: {}}", "no such paper"),
+        (
+            "scales/paper.yaml",
+            "printed.",
+            "printed.\npapers: {tinny: {}}",
+            "no paper 'tinny'; did you mean 'tiny'",
+        ),
         ("scales/paper.yaml", "printed.", "printed.\nsettings: {lr: -1}", "lr = -1 is not allowed"),
         (
             "scales/paper.yaml",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
     from fedbench.paper.notation import Level
+    from fedbench.plan.grid_points import Cell
     from fedbench.store import RunFolder
 
 _RUNS = (
@@ -68,13 +69,18 @@ def _of_paper(
     levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
     names = [{axis: _names(axis, level) for axis, level in each.items()} for each in levels]
     wanted = _wanted(paper, asked, names)
-    found: dict[str, dict[str, RunFolder]] = {}
+    finished: dict[str, list[Cell]] = {}
     for cell, own in zip(cells, names, strict=True):
         fits = (words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
-        folder = Results(results).run(cell.run_id)
-        if all(fits) and folder.has_record():
+        if all(fits) and Results(results).run(cell.run_id).has_record():
             label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
-            found.setdefault(label, {})[cell.run_id] = folder
+            finished.setdefault(label, []).append(cell)
+    found: dict[str, dict[str, RunFolder]] = {}
+    for label, of_label in finished.items():  # grids may have other settings at the same point
+        one_each = len({cell.seed for cell in of_label}) == len({cell.run_id for cell in of_label})
+        for cell in of_label:
+            folders = found.setdefault(label if one_each else f"{label} ({cell.grid})", {})
+            folders[cell.run_id] = Results(results).run(cell.run_id)
     if not found:
         raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from fedbench.core import bfloat16
+from fedbench.core import flat_network
 from fedbench.core.flat_network import Net
 
 CPU = torch.device("cpu")
@@ -13,7 +13,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def without_instructions(monkeypatch):
-    monkeypatch.setattr(bfloat16, "has_instructions", lambda: False)
+    monkeypatch.setattr(flat_network, "has_instructions", lambda: False)
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ def without_instructions(monkeypatch):
 )
 def test_instructions_are_found_by_their_name(monkeypatch, has, expected):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
-    assert bfloat16.has_instructions.__wrapped__() is expected  # not what is remembered
+    assert flat_network.has_instructions.__wrapped__() is expected  # not what is remembered
 
 
 def test_factors_and_results_have_8_bits_and_sums_24(without_instructions):
     """257 has 9 bits and becomes 256; 256 + 1 + 1 is summed before it is rounded: 258."""
     ones = torch.ones(1, 3)
-    with bfloat16.autocast(CPU):
+    with flat_network.autocast(CPU):
         assert F.linear(torch.tensor([[257.0, 0, 0]]), ones).item() == 256  # a factor
         assert F.linear(torch.tensor([[256.0, 1, 0]]), ones).item() == 256  # a result
         assert F.linear(torch.tensor([[256.0, 1, 1]]), ones).item() == 258  # a sum
@@ -39,7 +39,7 @@ def test_factors_and_results_have_8_bits_and_sums_24(without_instructions):
 
 def test_gradients_have_8_bits_too(without_instructions):
     w = torch.tensor([[1.0, 2.0]], requires_grad=True)
-    with bfloat16.autocast(CPU):
+    with flat_network.autocast(CPU):
         F.linear(torch.tensor([[257.0, 3.0]]), w).float().sum().backward()
     assert w.grad.dtype == torch.float32
     assert w.grad.tolist() == [[256.0, 3.0]]
@@ -61,9 +61,9 @@ def test_a_product_is_that_of_pytorchs_own_autocast(product, monkeypatch):
     """To one unit in the last of 8 bits, as far as the order of a sum can move it."""
     results = []
     for has in (True, False):
-        monkeypatch.setattr(bfloat16, "has_instructions", lambda has=has: has)
+        monkeypatch.setattr(flat_network, "has_instructions", lambda has=has: has)
         torch.manual_seed(0)
-        with bfloat16.autocast(CPU):
+        with flat_network.autocast(CPU):
             results.append(product())
     own, ours = results
     assert own.dtype == ours.dtype == torch.bfloat16
@@ -85,7 +85,7 @@ def test_a_network_has_the_same_gradients_with_and_without(monkeypatch):
 
 
 def _gradient(monkeypatch, has, net, x):
-    monkeypatch.setattr(bfloat16, "has_instructions", lambda: has)
+    monkeypatch.setattr(flat_network, "has_instructions", lambda: has)
     w = net.start().w.requires_grad_()
     logits, _ = net.train(w, {}, x)
     return torch.autograd.grad(logits.square().sum(), w)[0]
@@ -93,6 +93,6 @@ def _gradient(monkeypatch, has, net, x):
 
 def test_other_operations_and_what_follows_are_left_alone(without_instructions):
     x = torch.tensor([257.0])
-    with bfloat16.autocast(CPU):
+    with flat_network.autocast(CPU):
         assert (x + 0).item() == 257
     assert F.linear(x, torch.ones(1, 1)).item() == 257

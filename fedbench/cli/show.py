@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
     from fedbench.paper.notation import Level
-    from fedbench.plan.grid_points import Cell
     from fedbench.store import RunFolder
 
 _RUNS = (
@@ -61,26 +60,26 @@ def _of_paper(
     paper: str, asked: list[str], workflow: Path, scale: str, results: Path
 ) -> "dict[str, list[RunFolder]]":
     """The finished runs of a paper that all words fit, by method and setting."""
+    from fedbench.plan.grid_points import by_setting
     from fedbench.plan.plan import make_plan
-    from fedbench.report.values.numbers import point_name
+    from fedbench.report.claims.compared_sides import words as point_words
     from fedbench.store import Results
 
     cells = make_plan(workflow, scale, (paper,)).cells
     levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
     names = [{axis: _names(axis, level) for axis, level in each.items()} for each in levels]
     wanted = _wanted(paper, asked, names)
-    finished: dict[str, list[Cell]] = {}
-    for cell, own in zip(cells, names, strict=True):
-        fits = (words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
-        if all(fits) and Results(results).run(cell.run_id).has_record():
-            label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
-            finished.setdefault(label, []).append(cell)
+    fitting = [
+        cell
+        for cell, own in zip(cells, names, strict=True)
+        if all(words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
+    ]
     found: dict[str, dict[str, RunFolder]] = {}
-    for label, of_label in finished.items():  # grids may have other settings at the same point
-        one_each = len({cell.seed for cell in of_label}) == len({cell.run_id for cell in of_label})
+    for label, of_label in by_setting(fitting, lambda cell: point_words(cell.coords)).items():
         for cell in of_label:
-            folders = found.setdefault(label if one_each else f"{label} ({cell.grid})", {})
-            folders[cell.run_id] = Results(results).run(cell.run_id)
+            folder = Results(results).run(cell.run_id)
+            if folder.has_record():
+                found.setdefault(label, {})[cell.run_id] = folder
     if not found:
         raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:

@@ -1,9 +1,11 @@
 """The points of a paper's grid, the settings of each, and what a scale leaves out of a paper."""
 
 import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.axis_levels import (
     Settings,
     assigned,
@@ -40,6 +42,18 @@ class Cell:
 def matches(coords: dict[str, Level], where: Where) -> bool:
     """Whether the point `coords` has the level that `where` names on an axis, or one of several."""
     return all(coords[axis] in as_tuple(wanted) for axis, wanted in where.items())
+
+
+def by_setting(cells: Iterable[Cell], name: Callable[[Cell], str]) -> dict[str, list[Cell]]:
+    """Cells by their setting's name, and by grid too where grids have other runs at one point."""
+    found: dict[str, list[Cell]] = {}
+    for setting, alike in grouped(cells, name).items():
+        at = {(str(cell.coords.get("method")), cell.seed) for cell in alike}
+        one_run_each = len(at) == len({cell.run_id for cell in alike})
+        for cell in alike:
+            key = setting if one_run_each else f"{setting} ({cell.grid})"
+            found.setdefault(key, []).append(cell)
+    return found
 
 
 def points(grid: Grid) -> list[dict[str, Level]]:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.grid_points import Cell, by_setting
+from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, as_trained, scored, words
 from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import point_name, short, thinned
@@ -120,12 +121,9 @@ def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
     last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
     having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
     found: dict[str, dict[str, list[str]]] = {}  # setting → method → ids of its runs
-    for setting, cells in grouped(having, _setting).items():
-        runs = {cell.run_id for cell in cells}
-        one_run_each = len({(cell.coords["method"], cell.seed) for cell in cells}) == len(runs)
+    for setting, cells in by_setting(having, _setting).items():
         for cell in (cell for cell in cells if cell.run_id in last.index):
-            key = setting if one_run_each else f"{setting} ({cell.grid})"
-            of_method = found.setdefault(key, {}).setdefault(str(cell.coords["method"]), [])
+            of_method = found.setdefault(setting, {}).setdefault(str(cell.coords["method"]), [])
             of_method += [cell.run_id] * (cell.run_id not in of_method)
     if not found:
         return {}

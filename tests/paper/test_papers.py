@@ -33,7 +33,14 @@ OWN = {
         *("scalings", "fig6_controls", "fig7_scalings"),
     },
     "rmfl": {
-        *("weights", "table1_last10", "table1_alldata", "drift_epochs", "fig3_table1"),
+        *(
+            "weights",
+            "table1_last10",
+            "table1_alldata",
+            "drift_rates",
+            "drift_epochs",
+            "fig3_table1",
+        ),
         *("fig4_rounds", "fig4_momentum", "fig5_rounds", "fig5_momentum"),
     },
     "fedgkd": {"fig2numbers", "silhouettes", "traffic"},

@@ -100,6 +100,10 @@ def test_a_table_that_borrows_from_none_is_refused(refuses):
 
 
 def test_only_runs_that_are_read_are_watched():
-    read = {run.id for grid in ("drift", "drift_epochs", "ablation") for run in runs(grid)}
+    read = {
+        run.id
+        for grid in ("drift", "drift_rates", "drift_epochs", "ablation")
+        for run in runs(grid)
+    }
     needed = plan().needed(cell for paper in PAPERS for cell in cells(paper))
     assert {run_id for run_id in needed if plan().runs[run_id].watch} <= read

@@ -1,16 +1,12 @@
 """Fetches a published file once, over https, and compares it with a sha256 given in the code."""
 
-import shutil
-import tempfile
-import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import atomic, exists
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import exists
 
 _PATIENCE = 30  # seconds without a byte
-_REASON = 80  # characters of an error's text, which the remedy follows
 
 
 class Remote(NamedTuple):
@@ -28,17 +24,13 @@ def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None)
 
     pooch.get_logger().setLevel("WARNING")
     what = f"{missing or file} is not there and {remote.url}"
-    with tempfile.TemporaryDirectory() as folder:
+    by = pooch.HTTPDownloader(timeout=_PATIENCE)
+    later = f"{remedy}, or run once with a network connection"
+    with failing(f"{what} could not be downloaded", later):  # no network, no such host, a full disk
         try:
-            downloader = pooch.HTTPDownloader(timeout=_PATIENCE)
-            arrived = pooch.retrieve(remote.url, None, file.name, folder, downloader=downloader)
-        except Exception as error:  # no network, no such host, a full disk: the remedy is the same
-            reason = textwrap.shorten(short(error), _REASON, placeholder=" …")
+            pooch.retrieve(remote.url, remote.sha256, file.name, file.parent, downloader=by)
+        except ValueError:
             raise FedbenchError(
-                f"{what} could not be downloaded ({reason}); {remedy}, or run once with a network "
-                "connection"
-            ) from error
-        if (found := pooch.file_hash(arrived)) != remote.sha256:
-            raise FedbenchError(f"{what} has sha256 {found}, not {remote.sha256}; {remedy}")
-        with atomic(file) as scratch:
-            shutil.copyfile(arrived, scratch)
+                f"{what} has a sha256 that is not {remote.sha256}; {remedy}"
+            ) from None
+        file.chmod(0o644)  # pooch lets its owner alone read it

@@ -42,7 +42,7 @@ def test_what_arrives_is_kept_if_it_is_the_published_file(tmp_path, served):
 
 
 def test_what_arrives_is_thrown_away_if_it_is_another(refuses, tmp_path, served):
-    with refuses(r"a.zip has sha256 .*, not 00; put it there"):
+    with refuses(r"a.zip has a sha256 that is not 00; put it there"):
         obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip", "put it there")
     assert not list(tmp_path.iterdir())
 
@@ -57,5 +57,5 @@ def test_torchvision_is_not_asked_for_what_another_server_sends(
 
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
     assert images.obtain is obtain
-    with refuses(r"/cifar-10-python\.tar\.gz has sha256"):
+    with refuses(r"/cifar-10-python\.tar\.gz has a sha256 that"):
         mnist_and_cifar.CIFAR10().load(tmp_path)

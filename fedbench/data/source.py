@@ -25,10 +25,6 @@ class Source(Checked, ABC):
         """The numbers of training and test samples; None if they are unknown before loading."""
         return getattr(self, "SAMPLES", None)
 
-    def label_count(self) -> int | None:
-        """The number of classes; None if it is unknown before loading."""
-        return getattr(self, "CLASSES", None)
-
     def largest_class(self) -> int | None:
         """The test samples of the class that has most; None if it is unknown before loading."""
         return getattr(self, "LARGEST", None)

@@ -78,10 +78,6 @@ class DigitPairs(Source):
         """The numbers of training and test pairs of all classes."""
         return self.train * self.classes, self.test * self.classes
 
-    def label_count(self) -> int:
-        """The number of classes, of which each shows another pair of digits."""
-        return self.classes
-
     def largest_class(self) -> int:
         """All classes have as many test samples."""
         return self.test

@@ -30,19 +30,6 @@ from fedbench.work.local_epochs import Constant
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """The results of calibration; accuracies are fractions.
-
-    clients: one row per client with train_samples, test_samples, accuracy, and global_accuracy,
-    which is x_T's on the same samples (NaN where test_samples is 0).
-    """
-
-    clients: pd.DataFrame
-    test_accuracy: float  # x_T's on the whole test set
-    heads: Tensor  # every client's classifier (K, d_head)
-
-
-@dataclass(frozen=True)
 class Calibration(Probe):
     """Personalised accuracy of the final model by classifier calibration (FedADC paper, Fig. 7).
 
@@ -90,7 +77,9 @@ class Calibration(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the model has no classifier, or the test set cannot be split."""
-        require_classifier(problem)
+        if not problem.task.net.has_head or not problem.fed.classes:
+            needs = "classes, and children body and head"
+            raise FedbenchError(f"calibration needs a classifier: {needs}")
         shares(problem, self.test_split)
 
     def see(self, s: Scene) -> Sight:
@@ -98,7 +87,7 @@ class Calibration(Probe):
         if not s.last:
             return Sight({}, [])
         kinds = {"none": (), "prox": (FedProx(self.mu),), "distil": (SelfConfidence(self.lam),)}
-        found = {k: calibrate(s.problem, s.scored, p, self).clients for k, p in kinds.items()}
+        found = {k: calibrate(s.problem, s.scored, p, self)[0] for k, p in kinds.items()}
         accuracy = {"global": found["none"]["global_accuracy"]}
         accuracy |= {kind: clients["accuracy"] for kind, clients in found.items()}
         wide = pd.DataFrame(accuracy).rename_axis("client").reset_index()
@@ -115,20 +104,17 @@ class Calibration(Probe):
         return Sight(columns, rows)
 
 
-def require_classifier(problem: Problem) -> None:
-    """Raise `FedbenchError` if the model has no head, or the data no classes."""
-    if not problem.task.net.has_head or not problem.fed.classes:
-        raise FedbenchError("calibration needs a classifier: classes, and children body and head")
-
-
 def calibrate(
     problem: Problem,
     global_model: Model,
     parts: Sequence[Part] = (),
     how: Calibration = Calibration(),  # frozen
-) -> Calibrated:
-    """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`."""
-    require_classifier(problem)
+) -> tuple[pd.DataFrame, Tensor]:
+    """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`.
+
+    A row per client: train_samples, test_samples, accuracy and that of x_T, global_accuracy, both
+    fractions, NaN without test samples; and the classifiers (K, d_head).
+    """
     small = _on_features(problem, global_model, parts, how)
     fed, start, K = small.fed, small.fed.start, problem.spec.clients
     heads = start.w.expand(K, -1)
@@ -157,7 +143,7 @@ def calibrate(
         }
         for i, share in enumerate(shares(problem, how.test_split))
     ]
-    return Calibrated(pd.DataFrame(rows), float(right.mean()), heads)
+    return pd.DataFrame(rows), heads
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:

@@ -31,12 +31,12 @@ def test_every_kind_is_what_the_analysis_gives_at_the_final_model(kind, parts):
     result = watched(mu=3.0, lam=0.9)
     global_model = Model(result.weights, result.buffers)
     found = calibrate(assemble(SPEC, {}, CPU, None), global_model, parts)
-    last, scored = result.history.iloc[-1], found.clients.dropna()
+    last, scored = result.history.iloc[-1], found[0].dropna()
     assert last[f"personal_{kind}"] == pytest.approx(scored["accuracy"].mean())
     assert last["personal_global"] == pytest.approx(scored["global_accuracy"].mean())
     assert last["personal_clients"] == len(scored)
     table = result.tables["calibration"].query("kind == @kind").set_index("client")["accuracy"]
-    wanted = found.clients.set_index("client")["accuracy"].dropna()
+    wanted = found[0].set_index("client")["accuracy"].dropna()
     assert table.to_dict() == pytest.approx(wanted.to_dict())
 
 
@@ -68,7 +68,7 @@ def test_options_reach_the_calibration():
     result = watched(lr=0.5, test_split="independent")
     how = Calibration(lr=0.5, test_split="independent")
     problem = assemble(SPEC, {}, CPU, None)
-    wanted = calibrate(problem, Model(result.weights, result.buffers), (), how).clients
+    wanted = calibrate(problem, Model(result.weights, result.buffers), (), how)[0]
     assert result.history["personal_none"].iloc[-1] == pytest.approx(wanted["accuracy"].mean())
 
 

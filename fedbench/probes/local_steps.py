@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -87,8 +87,7 @@ class Steps(Probe):
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         spill, trails = Spill(_GB), {}
-        for client, again in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
-            g = again.gradients
+        for client, (_, g) in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
             trails[client.client] = spill.table(len(g), g[0]).copy_(g)
         rows = drift(trails, origin(s.problem, s.r, clients))
         columns, momenta = trends(rows), _momentum(s)
@@ -168,22 +167,15 @@ def trends(rows: Sequence[Cells]) -> dict[str, float]:
     return columns
 
 
-class Replayed(NamedTuple):
-    """One client's repeated training: its result, and the gradient at each step (H, d).
+def replay(
+    problem: Problem, r: Round, clients: Sequence[PreparedClient]
+) -> Iterator[tuple[ClientResult, Tensor]]:
+    """Repeat the training of clients as prepared before it: results, gradients per step (H, d).
 
-    The mini-batch gradients contain the method's loss terms, but none of its gradient terms
-    (FedProx's pull, control variates), no clipping, weight decay or momentum. Of a method that
-    differentiates several times per step (SAM), they are the first, at y^k.
-    """
-
-    reply: ClientResult
-    gradients: Tensor
-
-
-def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
-    """Repeat the training of clients as prepared before it, which stay as they are.
-
-    Each trains alone: one that trained side by side with others is repeated up to rounding.
+    Each trains alone: one that trained side by side with others is repeated up to rounding. The
+    mini-batch gradients contain the method's loss terms, but none of its gradient terms (FedProx's
+    pull, control variates), no clipping, weight decay or momentum. Of a method that differentiates
+    several times per step (SAM), they are the first, at y^k.
     """
     start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in snapshot(clients):
@@ -193,7 +185,7 @@ def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Ite
         if left:
             told = f"{len(gradients)} gradients in {len(client.rows)} steps"
             raise FedbenchError(f"replay: {told}; a part does not differentiate equally in each")
-        yield Replayed(reply, torch.stack(gradients[::times]))
+        yield reply, torch.stack(gradients[::times])
 
 
 def _recording(gradients: list[Tensor], objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:

@@ -25,10 +25,10 @@ class Again(Probe):
     def table(self, s):
         for _ in range(2):
             replies = replay(s.problem, s.r, s.clients)
-            for c, reply, again in zip(s.clients, s.replies, replies, strict=True):
-                assert torch.equal(reply.w, again.reply.w)
-                assert torch.equal(reply.delta(s.r.w), again.reply.delta(s.r.w))
-                assert len(again.gradients) == len(c.rows)
+            for c, reply, (again, gradients) in zip(s.clients, s.replies, replies, strict=True):
+                assert torch.equal(reply.w, again.w)
+                assert torch.equal(reply.delta(s.r.w), again.delta(s.r.w))
+                assert len(gradients) == len(c.rows)
         return []
 
 
@@ -55,8 +55,8 @@ class Gradients(Probe):
     """Keeps the gradients of the last round."""
 
     def table(self, s):
-        return [{"g": float(g)} for found in replay(s.problem, s.r, s.clients)
-                for g in found.gradients.flatten()]  # fmt: skip
+        return [{"g": float(g)} for _, found in replay(s.problem, s.r, s.clients)
+                for g in found.flatten()]  # fmt: skip
 
 
 def seen(clients, *parts, **settings):

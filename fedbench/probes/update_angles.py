@@ -3,7 +3,7 @@
 import math
 import statistics
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,17 +17,6 @@ _NEED_LAST = (
     *("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance"),
     *("residual_relative_variance", "scaled_relative_variance"),
 )
-
-
-class Geometry(NamedTuple):
-    """One update Δ and the last global update P: r = Δ − (Δ·P/P·P) P."""
-
-    angle: float  # degrees between Δ and P
-    length: float  # ‖Δ‖
-    along: float  # Δ·P/‖P‖
-    residual: float  # ‖r‖
-    scaled: float  # ‖s r‖
-    s: float  # FedDPC's factor
 
 
 @dataclass(frozen=True)
@@ -94,14 +83,14 @@ class Angles(Probe):
         )
         geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
         values = (
-            statistics.mean(shape.angle for shape in geometries),
-            float(statistics.mean(shape.angle > 90 for shape in geometries)),
-            statistics.mean(shape.s for shape in geometries),
+            statistics.mean(shape["angle"] for shape in geometries),
+            float(statistics.mean(shape["angle"] > 90 for shape in geometries)),
+            statistics.mean(shape["s"] for shape in geometries),
             *(variance(v) for v in (freed, scaled)),
             *(relative_variance(v) for v in (freed, scaled)),
         )
-        rows = [
-            {"round": s.r.round + 1, "client": int(i), **shape._asdict()}
+        rows: list[Cells] = [
+            {"round": s.r.round + 1, "client": int(i), **shape}
             for i, shape in zip(s.r.clients, geometries, strict=True)
         ]
         return dict(zip(_NEED_LAST, values, strict=True)), rows
@@ -132,13 +121,14 @@ def rule(parts: tuple[Part, ...]) -> FedDPC:
     return next((p for p in parts if isinstance(p, FedDPC) and p.projection), FedDPC())
 
 
-def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometry:
-    """Angle and lengths of an update Δ, its residual r and the scaled one, in units of Δ."""
+def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> dict[str, float]:
+    """An update Δ, its residual r and the scaled one against P, as `TABLE` names the cells."""
     length, residual, stretched = (float(dot(v, v).sqrt()) for v in (delta, freed, scaled))
     along = float(dot(delta, P) / dot(P, P).sqrt())
     angle = math.degrees(math.atan2(residual, along))
     s = stretched / residual if residual else 0.0
-    return Geometry(angle, length, along, residual, stretched, s)
+    lengths = {"length": length, "along": along, "residual": residual, "scaled": stretched}
+    return {"angle": angle, **lengths, "s": s}
 
 
 def variance(vectors: Tensor) -> float:

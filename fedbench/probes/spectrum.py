@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -84,9 +84,8 @@ class Spectrum(Probe):
                 "hessian_top": top_eigenvalue(H, self.tol, self.iterations, start),
                 "hessian_trace": trace(H, self.probes),
             }
-            found = density(H, self.steps, self.points)
-        columns["hessian_mean_abs"] = found.mean_abs
-        pairs = zip(found.eigenvalue.tolist(), found.density.tolist(), strict=True)
+            grid, p, columns["hessian_mean_abs"] = density(H, self.steps, self.points)
+        pairs = zip(grid.tolist(), p.tolist(), strict=True)
         return Sight(columns, [{"eigenvalue": x, "density": p} for x, p in pairs])
 
     def rows(self, problem: Problem) -> Tensor:
@@ -95,14 +94,6 @@ class Spectrum(Probe):
         rng = torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values
-
-
-class Density(NamedTuple):
-    """A spectral density p(λ) at points of a grid, both (points,), and ∫ |λ| p(λ) dλ."""
-
-    eigenvalue: Tensor
-    density: Tensor
-    mean_abs: float
 
 
 class _Mean(nn.Module):
@@ -235,9 +226,10 @@ def trace(H: Any, probes: int) -> float:
     return sum(float(hutchinson_trace(H, 1)) for _ in range(probes)) / probes
 
 
-def density(H: Any, steps: int, points: int) -> Density:
-    """The spectral density by stochastic Lanczos quadrature from one random vector.
+def density(H: Any, steps: int, points: int) -> tuple[Tensor, Tensor, float]:
+    """Eigenvalues λ and their spectral density p(λ), both (points,), and ∫ |λ| p(λ) dλ.
 
+    By stochastic Lanczos quadrature from one random vector:
     Papyan, "Traces of class/cross-class structure", 2020, algorithm 2. Makes at most d `steps`.
     """
     from curvlinops.papyan2020traces import spectrum
@@ -247,4 +239,4 @@ def density(H: Any, steps: int, points: int) -> Density:
     grid, values = spectrum.lanczos_approximate_spectrum_from_iter(
         (nodes, vectors), ends, points, 3.0, 0.05
     )
-    return Density(grid, values, float((vectors[0] ** 2 * nodes.abs()).sum()))
+    return grid, values, float((vectors[0] ** 2 * nodes.abs()).sum())

@@ -1,10 +1,12 @@
 """Fetches a published file once, over https, and compares it with a sha256 given in the code."""
 
+import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.base.files import exists
+from fedbench.base.files import atomic, exists
 
 _PATIENCE = 30  # seconds without a byte
 
@@ -26,11 +28,13 @@ def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None)
     what = f"{missing or file} is not there and {remote.url}"
     by = pooch.HTTPDownloader(timeout=_PATIENCE)
     later = f"{remedy}, or run once with a network connection"
-    with failing(f"{what} could not be downloaded", later):  # no network, no such host, a full disk
+    reason = failing(f"{what} could not be downloaded", later)  # no network, no such host
+    with tempfile.TemporaryDirectory() as folder, reason:
         try:
-            pooch.retrieve(remote.url, remote.sha256, file.name, file.parent, downloader=by)
+            arrived = pooch.retrieve(remote.url, remote.sha256, file.name, folder, downloader=by)
         except ValueError:
             raise FedbenchError(
                 f"{what} has a sha256 that is not {remote.sha256}; {remedy}"
             ) from None
-        file.chmod(0o644)  # pooch lets its owner alone read it
+        with atomic(file) as scratch:
+            shutil.copyfile(arrived, scratch)

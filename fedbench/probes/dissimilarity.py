@@ -6,7 +6,7 @@ each client give G_d for every λ.
 """
 
 import statistics
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -23,21 +23,6 @@ from fedbench.engine.rounds import mix_buffers
 from fedbench.methods.asd import ASD
 
 _CHUNK = 500  # samples per pass
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """One client's mean base loss L_k, and gradients (d,), float64."""
-
-    value: float
-    loss: Tensor  # ∇L_k
-    term: Tensor  # the gradient of Σ_j α̂_j D_j over the client's n samples, 0 without ASD
-    total: float  # Σ_j α̂_j
-    n: int
-
-    def regulariser(self, weights: str) -> Tensor:
-        """∇R_k: with 'normalised' weights Σ_j α_j = 1 over the client's data, else α_j = α̂_j/n."""
-        return self.term / (self.total if weights == "normalised" else self.n)
 
 
 class Clients:
@@ -60,9 +45,6 @@ class Clients:
         powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
         of_mean = _square(self.loss / self.K, self.term / self.K)
         return float((powers @ (self.squares / self.K)) / (powers @ of_mean))
-
-
-_Measured = dict[str, dict[str, Clients]]  # by model, then by the scaling of ASD's weights
 
 
 @dataclass(frozen=True)
@@ -133,25 +115,25 @@ class Dissimilarity(Probe):
                 scaled[weights].at(at) for scaled in measured.values()
             )
             columns[f"dissimilarity_local{suffix}"] = statistics.mean(local)
-        return Sight(columns, list(self._rows(measured, lam)))
-
-    def _rows(self, measured: _Measured, run_lam: float) -> Iterator[Cells]:
-        for name, scaled in measured.items():
-            kind = name if name == "mean" else "single"
-            for weights, clients in scaled.items():
-                for lam in sorted({0.0} if weights == "none" else {*self.lams, run_lam}):
-                    about: Cells = {"lam": float(lam), "weights": weights, "model": name}
-                    yield about | {"models": kind, "dissimilarity": clients.at(lam)}
+        rows: list[Cells] = [
+            {
+                "lam": float(at), "weights": weights, "model": name,
+                "models": "mean" if name == "mean" else "single", "dissimilarity": clients.at(at),
+            }
+            for name, scaled in measured.items()
+            for weights, clients in scaled.items()
+            for at in sorted({*self.lams, lam} if part else {0.0})
+        ]  # fmt: skip
+        return Sight(columns, rows)
 
 
 def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Clients]:
     """G_d over all clients and data at `model`, by the scaling of ASD's weights; x_t is teacher."""
-    part = regulariser(problem)
-    sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
+    sums: dict[str, Clients] = defaultdict(Clients)
     for client in range(problem.fed.K):
-        gradients = slopes(problem, client, model, global_model)
-        for name, clients in sums.items():
-            clients.add(gradients.loss, gradients.regulariser(name))
+        _, loss, terms = slopes(problem, client, model, global_model)
+        for name, term in terms.items():
+            sums[name].add(loss, term)
     return sums
 
 
@@ -160,8 +142,14 @@ def regulariser(problem: Problem) -> ASD | None:
     return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
 
 
-def slopes(problem: Problem, client: int, model: Model, teacher: Model | None = None) -> Slopes:
-    """A client's gradients at `model` in evaluation mode; that of ASD's term needs its teacher."""
+def slopes(
+    problem: Problem, client: int, model: Model, teacher: Model | None = None
+) -> tuple[float, Tensor, dict[str, Tensor]]:
+    """A client's L_k, ∇L_k and ∇R_k at `model` in evaluation mode; gradients are (d,), float64.
+
+    ∇R_k, which needs ASD's teacher, by the scaling of its weights: 'normalised', Σ_j α_j = 1 over
+    the client's n samples, or 'unnormalised', α_j = α̂_j/n; 0 under 'none' without ASD.
+    """
     task, part = problem.task, regulariser(problem) if teacher else None
     rows = problem.rows[client].to(problem.device)
     loss, term = torch.zeros_like(model.w).double(), torch.zeros_like(model.w).double()
@@ -181,7 +169,8 @@ def slopes(problem: Problem, client: int, model: Model, teacher: Model | None = 
                 of_piece, size = _term(problem, part, b, client)
                 term += torch.autograd.grad(of_piece, w)[0]
                 total += size
-    return Slopes(value, loss, term, total, len(rows))
+    scales = {"normalised": total, "unnormalised": len(rows)} if part else {"none": 1}
+    return value, loss, {name: term / scale for name, scale in scales.items()}
 
 
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
@@ -225,8 +214,8 @@ class Objective(Probe):
         of_f = torch.zeros_like(s.scored.w).double()  # ∇f
         plain = torch.zeros_like(of_f)  # Σ_k ∇F_k
         for client, share in enumerate((fed.n.double() / fed.n.sum()).tolist()):  # n_k/n
-            found = slopes(s.problem, client, s.scored)
-            f, of_f = f + share * found.value, of_f + share * found.loss
-            squares, plain = squares + float(dot(found.loss, found.loss)), plain + found.loss
+            value, slope, _ = slopes(s.problem, client, s.scored)
+            f, of_f = f + share * value, of_f + share * slope
+            squares, plain = squares + float(dot(slope, slope)), plain + slope
         total = squares - 2 * float(dot(plain, of_f)) + fed.K * float(dot(of_f, of_f))
         return {"objective": f, "gradient_variance": total / fed.K}

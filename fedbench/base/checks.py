@@ -1,10 +1,10 @@
 """Checks of input by the annotations of its fields, with one sentence for what is wrong."""
 
-import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from functools import cache
+from inspect import signature
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -180,15 +180,9 @@ def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[st
     return {name: make() for name, make in offered.items() if name in asked}
 
 
-def names_of(rule: Callable[..., Any]) -> frozenset[str]:
+def names_of(rule: Callable[..., Any]) -> Collection[str]:
     """The parameters of a function or method, or of what an object does when it is called."""
-    plain = rule if inspect.isroutine(rule) else type(rule).__call__
-    return _names_of(getattr(plain, "__func__", plain))
-
-
-@cache  # it is asked for in every round
-def _names_of(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)
+    return signature(rule).parameters.keys()
 
 
 class Checked:

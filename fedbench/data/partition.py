@@ -45,7 +45,7 @@ class Partition(Checked, ABC):
                     f"clients = {clients} is not allowed; it must be 1…{len(labels)}, the training "
                     "samples"
                 )
-            asks = names_of(self.split) & {"rows", "groups"}
+            asks = {"rows", "groups"}.intersection(names_of(self.split))
             if "groups" in asks and groups is None:
                 raise FedbenchError(
                     "it needs data that say whose each sample is: a table with a column that "

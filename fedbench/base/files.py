@@ -15,6 +15,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.processes import alive
 
 PARTIAL = ".part"  # how the names of files end that are being written
+exists = os.path.exists  # False for names that the system refuses, unlike `Path.exists`
 
 
 @contextlib.contextmanager
@@ -91,11 +92,6 @@ def mapping_of(content: Any, place: object) -> dict[str, Any]:
 def at_home(text: str) -> str:
     """The text with the home folder for a `~` that begins a path, also after a `=`."""
     return re.sub(r"(^|=)~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), text)
-
-
-def exists(path: Path) -> bool:
-    """Whether a file or folder is there; False for names that the system refuses."""
-    return os.path.exists(path)
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:

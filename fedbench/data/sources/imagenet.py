@@ -15,6 +15,7 @@ import numpy as np
 from fedbench.base.checks import Count, Strict
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic, delete_abandoned, exists, read_text, sha256_of, write_text
+from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import load
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
@@ -95,11 +96,9 @@ def _decode(source: Path, file: Path, size: int) -> None:
 def _listing(source: Path, part: str) -> dict[str, list[Path]]:
     """The image files of train or val by class, all sorted by name."""
     files = [*source.glob(f"{part}/*/*"), *source.glob(f"{part}.*/*/*")]
-    by_class: dict[str, list[Path]] = {}
-    for file in sorted(files, key=lambda file: (file.parent.name, file)):
-        if file.suffix.lower() in _ENDINGS:
-            by_class.setdefault(file.parent.name, []).append(file)
-    return by_class
+    images = [file for file in files if file.suffix.lower() in _ENDINGS]
+    in_order = sorted(images, key=lambda file: (file.parent.name, file))
+    return grouped(in_order, lambda file: file.parent.name)
 
 
 def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:

@@ -73,29 +73,17 @@ class Embedding(Probe):
         rng = torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
         rows, _ = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort()
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
-        models = {"global": s.scored, "local": s.local[0]}
-        outputs = {name: _seen(s.problem, model, rows) for name, model in models.items()}
-        columns = {
-            "local_accuracy": mean_accuracy(s.problem, s.local),
-            "silhouette": silhouette(outputs["global"][0], labels),
-            "silhouette_local": silhouette(outputs["local"][0], labels),
-        }
-        maps = []
-        for name, (features, predicted) in outputs.items():
+        columns, maps = {"local_accuracy": mean_accuracy(s.problem, s.local)}, []
+        for name, of, model in (("global", "", s.scored), ("local", "_local", s.local[0])):
+            logits, out = s.problem.task.outputs(model, scorer.x[rows.to(s.problem.device)])
+            features, predicted = out.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu()
+            columns[f"silhouette{of}"] = silhouette(features, labels)
             x, y = plane(features, self.perplexity, s.number(name)).T
             plotted = {"model": name, "x": x, "y": y, "label": labels, "predicted": predicted}
-            accuracy = mean_accuracy(s.problem, [models[name]])
+            accuracy = mean_accuracy(s.problem, [model])
             maps.append(pd.DataFrame(plotted).assign(accuracy=accuracy))
         found: list[Any] = pd.concat(maps).to_dict("records")
         return Sight(columns, found)
-
-
-def _seen(
-    problem: Problem, model: Model, rows: Tensor
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """A model's features (N, f) and predicted classes (N,) for these rows of the test set."""
-    logits, features = problem.task.outputs(model, problem.scorers[""].x[rows.to(problem.device)])
-    return features.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu().numpy()
 
 
 def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArray[np.float64]:

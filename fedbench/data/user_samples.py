@@ -24,27 +24,21 @@ class Samples(NamedTuple):
 
 
 def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> list[Samples]:
-    """Training and test samples: of each stratum `share` is drawn by `seed`, but never none."""
+    """Training and test samples: of each stratum `share` is drawn by `seed`, but never all."""
     given = {name: each for name, each in samples._asdict().items() if each is not None}
     for name, each in given.items():
         if each.shape[:1] != strata.shape:
             raise FedbenchError(
                 f"{name} has shape {each.shape}, but the labels or groups have {strata.shape}"
             )
-    test = set_apart(strata, share, seed)
+    rng, test = np.random.default_rng(seed), np.zeros(len(strata), dtype=bool)
+    for each in np.unique(strata):
+        rows = rng.permutation(np.flatnonzero(strata == each))
+        test[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
     if not test.any():
         raise FedbenchError(f"test = {share} of {len(strata)} samples is none; it must be larger")
     halves = ({name: each[rows] for name, each in given.items()} for rows in (~test, test))
     return [Samples(**half) for half in halves]
-
-
-def set_apart(strata: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
-    """Mark the share `share` of every stratum, drawn by `seed`, but never all of one."""
-    rng, chosen = np.random.default_rng(seed), np.zeros(len(strata), dtype=bool)
-    for each in np.unique(strata):
-        rows = rng.permutation(np.flatnonzero(strata == each))
-        chosen[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
-    return chosen
 
 
 def different(name: str, y: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
@@ -18,7 +18,7 @@ from fedbench.data import csvfile
 from fedbench.data.sources.digits import DigitPairs, Digits, _draw
 from fedbench.data.sources.file import File
 from fedbench.data.sources.synthetic_points import Toy
-from fedbench.data.user_samples import set_apart
+from fedbench.data.user_samples import Samples, split
 
 
 def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):
@@ -227,11 +227,12 @@ def test_a_table_learns_once_it_is_normalised_and_a_warning_says_so(cpu, tmp_pat
 )
 def test_a_share_of_every_class_is_set_apart_and_none_is_emptied(y, share, seed):
     y = np.array(y)
-    chosen = set_apart(y, share, seed)
-    for label in np.unique(y):
-        count = (y == label).sum()
-        assert chosen[y == label].sum() == min(round(share * count), count - 1)
-    assert np.array_equal(chosen, set_apart(y, share, seed))
+    wanted = [min(round(share * count), count - 1) for count in np.unique(y, return_counts=True)[1]]
+    assume(any(wanted))
+    (train, test), again = (split(Samples(np.arange(len(y)), y), y, share, seed) for _ in range(2))
+    assert [(test.y == label).sum() for label in np.unique(y)] == wanted
+    assert np.array_equal(np.sort(np.r_[train.x, test.x]), np.arange(len(y)))
+    assert np.array_equal(test.x, again[1].x)
 
 
 @pytest.mark.parametrize("source", [DigitPairs(train=3, test=1), Toy(train=9, test=5)])

@@ -5,7 +5,6 @@ import io
 import re
 import tempfile
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -129,9 +128,14 @@ class SST5(TextSet):
         """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
         place = folder / "sst5"
         files = ["train.txt", "test.txt"] + ["dev.txt"] * self.development
-        missing = [place / name for name in files if not exists(place / name)]
-        if missing:
-            _fetch(missing)
+        if missing := [place / name for name in files if not exists(place / name)]:
+            with tempfile.TemporaryDirectory() as unpacked:
+                packed = Path(unpacked, "trees.zip")
+                obtain(_REVIEWS_REMOTE, packed, f"put {_REVIEWS} there", missing[0])
+                with zipfile.ZipFile(packed) as trees:  # `obtain` has compared its checksum
+                    for file in missing:
+                        with atomic(file) as temporary:
+                            temporary.write_bytes(trees.read(f"trees/{file.name}"))
         origin = {"source": "txt", "file": str(place)}
         parts: list[Texts] = []
         for file in (place / name for name in files):
@@ -140,16 +144,6 @@ class SST5(TextSet):
                 parts.append([_review(line, n) for n, line in lines if line])
             origin[f"sha256 {file.name}"] = sha256_of(file)
         return parts, origin
-
-
-def _fetch(missing: Sequence[Path]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        packed = Path(folder, "trees.zip")
-        obtain(_REVIEWS_REMOTE, packed, f"put {_REVIEWS} there", missing[0])
-        with zipfile.ZipFile(packed) as trees:  # `obtain` has compared its checksum
-            for file in missing:
-                with atomic(file) as temporary:
-                    temporary.write_bytes(trees.read(f"trees/{file.name}"))
 
 
 def _review(line: str, number: int) -> tuple[int, str]:

@@ -142,7 +142,11 @@ class Leaf(Source):
         if self.name == "shakespeare":
             parts, sizes = _numbered_letters(home, parts)
         else:
-            parts, sizes = [_pixels(home, each) for each in parts], {"classes": 62}
+            sizes = {"classes": 62}
+            with failing(f"{home}: samples must be {_SIDE**2} numbers"):
+                for k, each in enumerate(parts):
+                    x = np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE)
+                    parts[k] = each._replace(x=x, y=np.asarray(each.y, np.int64))
         return dataset(self.name, *parts, origin=origin, **sizes)
 
     def _read(self, home: Path, subset: str) -> Samples:
@@ -167,12 +171,6 @@ class Leaf(Source):
             counts = f"{len(samples.x)} samples, {len(samples.y)} labels"
             raise FedbenchError(f"{home / subset}: {counts}")
         return samples._replace(groups=np.array(samples.groups))
-
-
-def _pixels(home: Path, samples: Samples) -> Samples:
-    with failing(f"{home}: samples must be {_SIDE**2} numbers"):
-        x = np.asarray(samples.x, np.float32).reshape(-1, _SIDE, _SIDE)
-        return samples._replace(x=x, y=np.asarray(samples.y, np.int64))
 
 
 def _numbered_letters(home: Path, parts: list[Samples]) -> tuple[list[Samples], dict[str, Any]]:

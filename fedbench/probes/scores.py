@@ -117,36 +117,28 @@ class Binary(Probe):
         if not s.evaluated:
             return Sight({}, [])
         scorer = s.problem.scorers[""]
-        z = scorer.logits(s.scored).double()
-        held = confusion(scorer.y, predictions(z))
-        (tn, fp), (fn, tp) = held.tolist()
-        columns = {
-            "auc": area(z[:, 1] - z[:, 0], scorer.y == 1),
-            "precision_score": tp / max(1, tp + fp),
-            "recall_score": tp / max(1, tp + fn),
-            "specificity": tn / max(1, tn + fp),
-        }
+        columns, held = of_two_classes(scorer.y.cpu(), scorer.logits(s.scored).double().cpu())
         rows: list[Cells] = [
-            {"label": i, "predicted": j, "count": int(held[i, j])} for i in (0, 1) for j in (0, 1)
+            {"label": i, "predicted": j, "count": held[i][j]} for i in (0, 1) for j in (0, 1)
         ]
         return Sight(columns, rows if s.last else [])
 
 
-def confusion(y: Tensor, predicted: Tensor) -> Tensor:
-    """How many samples of class i are called j (2, 2); one of which nothing is called is wrong."""
-    called = torch.where(predicted < 2, predicted, 1 - y)
-    return torch.bincount(2 * y + called, minlength=4).view(2, 2)
+def of_two_classes(y: Tensor, z: Tensor) -> tuple[dict[str, float], list[list[int]]]:
+    """The columns of `Binary`, and how many of class i are called j, by the outputs z (N, 2)."""
+    from sklearn import metrics  # only here, as it takes a second
 
-
-def area(score: Tensor, positive: Tensor) -> float:
-    """The area under the ROC curve: (Σ ranks of positives − P (P+1)/2)/(P N), with mean ranks."""
-    P, N = int(positive.sum()), int((~positive).sum())
-    if not P or not N or not score.isfinite().all():
-        return float("nan")
-    _, place, count = torch.unique(score, return_inverse=True, return_counts=True)
-    last = count.cumsum(0)
-    ranks = (last - (count.double() - 1) / 2)[place]
-    return float((ranks[positive].sum() - P * (P + 1) / 2) / (P * N))
+    predicted, margin = predictions(z), z[:, 1] - z[:, 0]
+    called = torch.where(predicted < 2, predicted, 1 - y)  # what is called nothing is wrong
+    (tn, fp), (fn, tp) = held = metrics.confusion_matrix(y, called, labels=[0, 1]).tolist()
+    sound = margin.isfinite().all() and 0 < tp + fn < len(y)
+    columns = {
+        "auc": float(metrics.roc_auc_score(y, margin)) if sound else math.nan,
+        "precision_score": tp / max(1, tp + fp),
+        "recall_score": tp / max(1, tp + fn),
+        "specificity": tn / max(1, tn + fp),
+    }
+    return columns, held
 
 
 @dataclass(frozen=True)

@@ -3,35 +3,30 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn import metrics
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.probes.scores import area, confusion
+from fedbench.probes.scores import of_two_classes
 
 CPU = Machine(device="cpu", workers=1)
-pairs = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40)
 
 
-@given(pairs)
-def test_the_area_is_scikit_learn_s_with_ties(drawn):
-    score, positive = (torch.tensor(each) for each in zip(*drawn, strict=True))
-    found = area(score.double(), positive)
-    if positive.all() or not positive.any():
-        assert np.isnan(found)
-    else:
-        assert found == pytest.approx(metrics.roc_auc_score(positive, score), abs=1e-12)
+def measured(y, *margins):
+    z = torch.tensor(margins, dtype=torch.float64)
+    return of_two_classes(torch.tensor(y), torch.stack([torch.zeros_like(z), z], dim=1))
 
 
 def test_by_hand():
     # positives 3, 1; negatives 2, 1: 3 > 2, 3 > 1, 1 < 2, 1 = 1: 2.5 of 4
-    score = torch.tensor([3.0, 1.0, 2.0, 1.0]).double()
-    positive = torch.tensor([True, True, False, False])
-    assert area(score, positive) == 0.625
-    assert np.isnan(area(torch.tensor([1.0, np.nan]).double(), torch.tensor([True, False])))
-    y, called = torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([0, 1, 0, 1, 1, 2])
-    assert confusion(y, called).tolist() == [[2, 1], [1, 2]]  # 2: not finite, so it is wrong
+    assert measured([1, 1, 0, 0], 3, 1, 2, 1)[0]["auc"] == 0.625
+    assert np.isnan(measured([1, 1], 3, 1)[0]["auc"])
+    found, held = measured([0, 0, 0, 1, 1, 1], -1, 1, -1, 1, 1, np.nan)
+    assert np.isnan(found.pop("auc"))
+    assert held == [[2, 1], [1, 2]]  # what is not finite is wrong
+    assert found == {
+        "precision_score": 2 / 3, "recall_score": 2 / 3, "specificity": 2 / 3
+    }  # fmt: skip
+    assert measured([0, 0], -1, -1)[0]["precision_score"] == 0
 
 
 def two_classes(classes=2):

@@ -58,16 +58,13 @@ def chosen(data: Dataset, places: Sequence[int], kind: str = "column") -> str:
 
 def numbers_rows(values: Column) -> bool:
     """Whether these are different whole numbers in the order of the rows, or next to each other."""
-    rows, first = len(values), values[:_FEW]
-    if len(np.unique(first)) < _FEW or (first != np.rint(first)).any():
-        return False  # as most columns are
-    if (values != np.rint(values)).any():
+    few = len(np.unique(values[:_FEW])) < _FEW  # as in most columns
+    if few or (values != np.rint(values)).any():
         return False
-    up = values[1:] > values[:-1]
-    if up.all() or (values[1:] < values[:-1]).all():
+    if (values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all():
         return True
-    extent = values.max() - values.min()
-    return bool(extent < _SPREAD * rows and len(np.unique(values)) == rows)
+    rows = len(values)
+    return bool(np.ptp(values) < _SPREAD * rows and len(np.unique(values)) == rows)
 
 
 def tells(values: Column, labels: Column) -> bool:

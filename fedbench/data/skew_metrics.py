@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import entr
 
-from fedbench.data.partition import Indices
+from fedbench.data.splits import Indices
 
 
 def label_counts(

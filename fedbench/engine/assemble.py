@@ -22,9 +22,9 @@ from fedbench.core.rng import seeded
 from fedbench.core.round_data import Federation
 from fedbench.data import splits
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
+from fedbench.data.splits import Indices, Partition
 from fedbench.engine import model_checks
 from fedbench.engine.given_objects import Objects, identify, named
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on

@@ -8,7 +8,7 @@ from functools import cache
 from PIL import Image
 
 from fedbench.data.download import Remote
-from fedbench.data.sources import imagenet
+from fedbench.data.sources import public_images
 
 WNIDS = [f"n{n:08d}" for n in range(200)]
 
@@ -56,8 +56,8 @@ def packed(files, archive, top="tiny-imagenet-200"):
 
 def one_image_a_class(monkeypatch, archive=None):
     """Let Tiny-ImageNet be this small, and the archive, if there is one, be the published one."""
-    monkeypatch.setattr(imagenet, "_EACH", {"train": 1, "val": 1})
+    monkeypatch.setattr(public_images, "_EACH", {"train": 1, "val": 1})
     if archive:
         known = hashlib.sha256(archive.read_bytes()).hexdigest()
-        remote = Remote(imagenet._REMOTE.url, known)
-        monkeypatch.setattr(imagenet, "_REMOTE", remote)
+        remote = Remote(public_images._REMOTE.url, known)
+        monkeypatch.setattr(public_images, "_REMOTE", remote)

@@ -15,8 +15,7 @@ from PIL import Image
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data.sources.file import File
-from fedbench.data.sources.imagenet import ImageNet100, TinyImageNet
-from fedbench.data.sources.mnist_and_cifar import CIFAR10, CIFAR100, MNIST
+from fedbench.data.sources.public_images import CIFAR10, CIFAR100, MNIST, ImageNet100, TinyImageNet
 from tests.data import network
 from tests.data.pictures import hundred, jpeg, one_image_a_class, tiny, unpacked
 from tests.data.test_archive import arrays

@@ -6,18 +6,18 @@ import pytest
 
 from fedbench.data import images
 from fedbench.data.download import Remote, obtain
-from fedbench.data.sources import agnews_and_sst5, imagenet, mnist_and_cifar
+from fedbench.data.sources import agnews_and_sst5, public_images
 from tests.data import network
 
 REMOTES = [
     *agnews_and_sst5._NEWS_REMOTES.values(),
     *(
         remote
-        for source in (mnist_and_cifar.MNIST, mnist_and_cifar.CIFAR10, mnist_and_cifar.CIFAR100)
+        for source in (public_images.MNIST, public_images.CIFAR10, public_images.CIFAR100)
         for remote in source.REMOTES.values()
     ),
     agnews_and_sst5._REVIEWS_REMOTE,
-    imagenet._REMOTE,
+    public_images._REMOTE,
 ]
 
 
@@ -58,4 +58,4 @@ def test_torchvision_is_not_asked_for_what_another_server_sends(
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
     assert images.obtain is obtain
     with refuses(r"/cifar-10-python\.tar\.gz has a sha256 that"):
-        mnist_and_cifar.CIFAR10().load(tmp_path)
+        public_images.CIFAR10().load(tmp_path)

@@ -11,8 +11,8 @@ from PIL import Image
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data import images
-from fedbench.data.sources import imagenet
-from fedbench.data.sources.imagenet import ImageNet100, TinyImageNet
+from fedbench.data.sources import public_images
+from fedbench.data.sources.public_images import ImageNet100, TinyImageNet
 from fedbench.engine import preprocessing
 from tests.data import network
 from tests.data.pictures import hundred, one_image_a_class, packed, tiny, unpacked
@@ -95,7 +95,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(refuses, tmp_path, monkeypatch):
         yield np.zeros((size, size, 3), dtype=np.uint8)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(imagenet, "decoded", full)
+    monkeypatch.setattr(public_images, "decoded", full)
     with refuses(r"cannot be written: No space left on device"):
         ImageNet100(size=8).load(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["imagenet100"]

@@ -7,7 +7,7 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.data.source import load_data
-from fedbench.data.sources.synthetic_points import Synthetic
+from fedbench.data.sources.digits_and_points import Synthetic
 
 CPU = Machine(device="cpu", workers=1)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedbench.data.dataset import Dataset
-from fedbench.data.sources.digits import Digits
+from fedbench.data.sources.digits_and_points import Digits
 
 
 def test_a_data_set_of_images_prints_its_name_and_sizes(tmp_path):

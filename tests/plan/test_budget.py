@@ -9,8 +9,7 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.data.sources.agnews_and_sst5 import AGNews
-from fedbench.data.sources.digits import DigitPairs
-from fedbench.data.sources.synthetic_points import Toy
+from fedbench.data.sources.digits_and_points import DigitPairs, Toy
 from fedbench.plan.cost import (
     GPU_CORES,
     USUAL,

@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError, at, failing, shown
 from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.download import Remote, obtain
 from fedbench.data.labelled_texts import Kind, Length, Texts, TextSet, read_text
-from fedbench.data.partition import by_class
+from fedbench.data.splits import by_class
 
 _NEWS = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _NEWS_PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"

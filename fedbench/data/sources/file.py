@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
-from fedbench.data import npz_archive
-from fedbench.data.csvfile import read_csv
+from fedbench.data.data_files import read_csv, read_npz
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 from fedbench.data.user_samples import Samples, dataset, different, numbered, split
@@ -98,7 +97,7 @@ class File(Source):
                     f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
                 )
         groups = ("groups", "groups_train", "groups_test")
-        held = npz_archive.read(file, "file", fewer=("x", "y"), optional=groups)
+        held = read_npz(file, "file", fewer=("x", "y"), optional=groups)
         if "x" in held:
             return [Samples(held["x"], held["y"], held.get("groups"))], (), ""
         if "groups_train" not in held and any(name in held for name in groups):

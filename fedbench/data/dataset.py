@@ -155,8 +155,18 @@ class Dataset:
         """Check samples and their labels, and keep them in the types that all code expects."""
         x, y = (_native(name, getattr(self, name)) for name in (x_name, y_name))
         x = _channels_last(x_name, x, self.channels)
-        _check_features(x_name, x, self.vocabulary)
-        _check_labels(y_name, y, self.classes)
+        fits = x.dtype.name in _PIXELS and x.ndim in (2, 3, 4)
+        rule = (
+            f"it must be one of {', '.join(_PIXELS)}, as (N, features), (N, H, W) or (N, H, W, C)"
+        )
+        if self.vocabulary:
+            fits = x.dtype.kind in "iu" and x.ndim == 2
+            rule = "token ids must be integers (N, tokens)"
+        _check_values(x_name, x, "token", self.vocabulary, "" if fits else rule)
+        fits = y.dtype.kind in "iu" if self.classes else y.dtype.name in _REALS
+        allowed = "integers" if self.classes else " or ".join(_REALS)
+        rule = f"labels of {self.classes or 'no'} classes must be {allowed} (N,)"
+        _check_values(y_name, y, "label", self.classes, "" if fits and y.ndim == 1 else rule)
         if len(x) != len(y):
             raise FedbenchError(f"{x_name} has {len(x)} samples, but {y_name} {len(y)} labels")
         object.__setattr__(self, x_name, x.astype(np.int64, copy=False) if self.vocabulary else x)
@@ -198,42 +208,19 @@ def _seems_channels_first(shape: tuple[int, ...]) -> bool:
     return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
 
 
-def _check_features(name: str, x: Any, vocabulary: int) -> None:
-    fits = x.dtype.name in _PIXELS and x.ndim in (2, 3, 4)
-    rule = f"it must be one of {', '.join(_PIXELS)}, as (N, features), (N, H, W) or (N, H, W, C)"
-    if vocabulary:
-        fits, rule = x.dtype.kind in "iu" and x.ndim == 2, "token ids must be integers (N, tokens)"
-    if not fits:
-        raise FedbenchError(f"{name} has dtype {x.dtype} and shape {x.shape}; {rule}")
-    if vocabulary:
-        _refuse(name, "token ", x, (x < 0) | (x >= vocabulary), f"it must be 0…{vocabulary - 1}")
-    _check_finite(name, x)
-
-
-def _check_labels(name: str, y: Any, classes: int) -> None:
-    fits = y.dtype.kind in "iu" if classes else y.dtype.name in _REALS
-    if y.ndim != 1 or not fits:
-        allowed = "integers" if classes else " or ".join(_REALS)
-        raise FedbenchError(
-            f"{name} has dtype {y.dtype} and shape {y.shape}; labels of {classes or 'no'} classes "
-            f"must be {allowed} (N,)"
-        )
-    if classes:
-        _refuse(name, "label ", y, (y < 0) | (y >= classes), f"labels must be 0…{classes - 1}")
-    _check_finite(name, y)
-
-
-def _check_finite(name: str, values: Any) -> None:
-    if values.dtype.kind == "f":
-        _refuse(name, "", values, ~np.isfinite(values), "every value must be finite")
-
-
-def _refuse(name: str, what: str, values: Any, bad: Any, rule: str) -> None:
-    """Refuse the first of the values that are marked as bad, if there are any."""
+def _check_values(name: str, values: Any, what: str, below: int, broken: str) -> None:
+    """Refuse an array whose type and shape have broken a rule, and the first value that is bad."""
+    if broken:
+        raise FedbenchError(f"{name} has dtype {values.dtype} and shape {values.shape}; {broken}")
+    bad, rule = np.array(False), f"{what}s must be 0…{below - 1}"
+    if below:
+        bad = (values < 0) | (values >= below)
+    elif values.dtype.kind == "f":
+        bad, what, rule = ~np.isfinite(values), "", "every value must be finite"
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
-        said = ", ".join(map(str, place))
-        raise FedbenchError(f"{name} has {what}{values[place]} at position {said}; {rule}")
+        said = f"{what} {values[place]} at position {', '.join(map(str, place))}"
+        raise FedbenchError(f"{name} has {said}; {rule}")
 
 
 def _check_groups(name: str, groups: Any, samples: int) -> None:

@@ -67,33 +67,26 @@ class Angles(Probe):
     def see(self, s: Scene) -> Sight:
         """Measure every round, since the next one needs this round's update."""
         deltas = torch.stack([reply.delta(s.r.w) for reply in s.replies]) / s.r.lr
-        columns, rows = self._to_previous(s, deltas)
-        columns["delta_variance"] = variance(deltas)
-        columns["delta_relative_variance"] = relative_variance(deltas)
+        columns, rows = dict.fromkeys(_NEED_LAST, math.nan), list[Cells]()
+        vectors = {"delta": deltas}
+        if "update" in s.state:
+            P = s.state["update"]
+            feddpc, view = rule(s.problem.task.parts), replace(s.r, state={"P": P})
+            vectors["residual"], vectors["scaled"] = (  # r_i and s_i r_i (m, d)
+                torch.stack([each.receive(delta, view) for delta in deltas * s.r.lr]) / s.r.lr
+                for each in (replace(feddpc, scaling="none"), feddpc)
+            )
+            shapes = [geometry(*v, P=P) for v in zip(*vectors.values(), strict=True)]
+            angles = [shape["angle"] for shape in shapes]
+            columns["angle_mean"] = statistics.mean(angles)
+            columns["angle_share_obtuse"] = float(statistics.mean(angle > 90 for angle in angles))
+            columns["s_mean"] = statistics.mean(shape["s"] for shape in shapes)
+            for i, shape in zip(s.r.clients, shapes, strict=True):
+                rows.append({"round": s.r.round + 1, "client": int(i), **shape})
+        for name, each in vectors.items():
+            columns[f"{name}_variance"] = variance(each)
+            columns[f"{name}_relative_variance"] = relative_variance(each)
         return Sight(columns | _global(s), rows)
-
-    def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
-        if "update" not in s.state:
-            return dict.fromkeys(_NEED_LAST, math.nan), []
-        P = s.state["update"]
-        feddpc, view = rule(s.problem.task.parts), replace(s.r, state={"P": P})
-        freed, scaled = (  # r_i and s_i r_i (m, d)
-            torch.stack([each.receive(delta, view) for delta in deltas * s.r.lr]) / s.r.lr
-            for each in (replace(feddpc, scaling="none"), feddpc)
-        )
-        geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
-        values = (
-            statistics.mean(shape["angle"] for shape in geometries),
-            float(statistics.mean(shape["angle"] > 90 for shape in geometries)),
-            statistics.mean(shape["s"] for shape in geometries),
-            *(variance(v) for v in (freed, scaled)),
-            *(relative_variance(v) for v in (freed, scaled)),
-        )
-        rows: list[Cells] = [
-            {"round": s.r.round + 1, "client": int(i), **shape}
-            for i, shape in zip(s.r.clients, geometries, strict=True)
-        ]
-        return dict(zip(_NEED_LAST, values, strict=True)), rows
 
 
 def _global(s: Scene) -> dict[str, float]:

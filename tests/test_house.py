@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 import yaml
 
-from fedbench.base import optional_libraries as extras_of_fedbench
+from fedbench.base import registry as extras_of_fedbench
 from tests.project import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

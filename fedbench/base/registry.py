@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ from fedbench.base.files import matching
 from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 
 _OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
+PACKAGES = {
+    "text": ("tokenizers", "transformers"),
+    "vit": ("timm",),
+    "curvature": ("curvlinops",),
+    "huggingface": ("datasets",),
+}  # extra of pyproject.toml, a constant `EXTRA` → what it installs, by import name
 
 
 @dataclass(frozen=True, eq=False)  # there is one of each, so that it can be a key
@@ -110,6 +117,21 @@ def require_known(kind: str, name: str, params: dict[str, Any]) -> Entry:
     for key in params:
         require_among(f"{kind} '{name}'", "parameter", key, entry.fields)
     return entry
+
+
+def require_extra(extra: str, user: str) -> None:
+    """Raise `FedbenchError`, with how to install it, if a package that `user` needs is missing."""
+    missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
+    if missing:
+        said = f"{user} needs {' and '.join(missing)}, which the extra '{extra}' installs"
+        raise FedbenchError(f"{said}: pip install -c constraints.txt -e '.[{extra}]'")
+
+
+def require_extras(chosen: Iterable[tuple[str, str]]) -> None:
+    """Raise `FedbenchError` if an entry, given by kind and name, needs an extra that is missing."""
+    for kind, name in sorted(chosen):
+        if extra := find(kind, name).constants.get("EXTRA"):
+            require_extra(extra, f"{kind} '{name}'")
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:

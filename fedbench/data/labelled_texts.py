@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from fedbench.base import optional_libraries
+from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists
 from fedbench.data.dataset import Dataset
@@ -65,7 +65,7 @@ class TextSet(Source):
 
     def tokenizer_of(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
         """The tokenizer for these training texts, and its name."""
-        optional_libraries.require("text", "a data set of texts")
+        registry.require_extra("text", "a data set of texts")
         files = (folder / NAME / name for name in _FILES if self.tokenizer != "words")
         if file := next(filter(exists, files), None):
             return _published(file), NAME

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fedbench.base import optional_libraries
+from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
@@ -70,7 +70,7 @@ class DistilBERT(Architecture):
         body.load_state_dict(read_checkpoint(file, "distilbert.", wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
-        optional_libraries.require("text", "DistilBERT")
+        registry.require_extra("text", "DistilBERT")
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         sizes: dict[str, Any] = {

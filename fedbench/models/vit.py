@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import nn
 
-from fedbench.base import optional_libraries
+from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Layers, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
@@ -47,7 +47,7 @@ class ViTSmall(Architecture):
                 said = f"ViTSmall: {name} = {whole}"
                 raise FedbenchError(f"{said} must be a multiple of {divisor} = {part}")
         first, inputs = at_side("ViTSmall", inputs, self.side)
-        optional_libraries.require("vit", "ViTSmall")
+        registry.require_extra("vit", "ViTSmall")
         from timm.models.vision_transformer import VisionTransformer
 
         backbone = VisionTransformer(
@@ -103,7 +103,7 @@ class TinyViT(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged and normalised channels of the last stage (576)."""
-        optional_libraries.require("vit", "TinyViT")
+        registry.require_extra("vit", "TinyViT")
         from timm.layers.norm import LayerNorm2d
         from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 

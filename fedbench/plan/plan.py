@@ -4,7 +4,7 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedbench.base import optional_libraries
+from fedbench.base import registry
 from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
@@ -102,7 +102,7 @@ def make_plan(
     asked = {name: told(paper, of_paper[name]) for name, paper in asked.items()}
     cells = [cell for each in of_paper.values() for cell in each]
     runs, searches, trials = _runs(cells)
-    optional_libraries.require_all(
+    registry.require_extras(
         {(k, choice.name) for run in runs.values() for k, choice in run.choices()}
     )
     for name, file in files.items():

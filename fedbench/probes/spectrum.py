@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-from fedbench.base import optional_libraries, seeds
+from fedbench.base import registry, seeds
 from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.core.flat_network import Model, Net
@@ -66,7 +66,7 @@ class Spectrum(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` without the extra, the derivatives it takes, or two weights."""
-        optional_libraries.require("curvature", "watch: spectrum")
+        registry.require_extra("curvature", "watch: spectrum")
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
         few = self.rows(problem)[:2]

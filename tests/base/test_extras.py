@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench import Machine, RunSpec, run
-from fedbench.base import optional_libraries, registry
+from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import KINDS
 from fedbench.plan.plan import make_plan
@@ -22,10 +22,8 @@ def without(monkeypatch):
     """Makes a package look as if it were not installed."""
 
     def forget(package):
-        real = optional_libraries.find_spec
-        monkeypatch.setattr(
-            optional_libraries, "find_spec", lambda n: None if n == package else real(n)
-        )
+        real = registry.find_spec
+        monkeypatch.setattr(registry, "find_spec", lambda n: None if n == package else real(n))
 
     return forget
 
@@ -54,4 +52,4 @@ def test_every_extra_is_declared_by_a_class():
         for entry in registry.entries(kind).values()
         if "EXTRA" in entry.constants
     }
-    assert declared == optional_libraries.PACKAGES.keys()
+    assert declared == registry.PACKAGES.keys()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Lt
 
-from fedbench.base import optional_libraries
+from fedbench.base import registry
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
@@ -89,7 +89,7 @@ class HuggingFace(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read both splits; raises `FedbenchError` on anything it cannot train on."""
-        optional_libraries.require("huggingface", "data set 'huggingface'")
+        registry.require_extra("huggingface", "data set 'huggingface'")
         from datasets import load_from_disk
 
         home, parts = folder / Path(self.path).expanduser(), list[Samples]()

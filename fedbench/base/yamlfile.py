@@ -4,7 +4,7 @@ By PyYAML's own rules, which are those of YAML 1.1, NO is false, 1:10 is 70 and 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,14 +71,18 @@ def split(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
-# The core schema of YAML 1.2 (section 10.3.2): what a value without quotes and tag is
-_CORE = {
-    "null": r"~|null|Null|NULL|",
-    "bool": r"true|True|TRUE|false|False|FALSE",
-    "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+# The core schema of YAML 1.2 (section 10.3.2): how values without quotes and tag are read
+_CORE: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "null": (r"~|null|Null|NULL|", lambda _: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
+    "int": (
+        r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+        lambda text: int(text, {"0x": 16, "0o": 8}.get(text[:2], 10)) if len(text) < 99 else _INT64,
+    ),
     "float": (
         r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
     ),
 }
 
@@ -128,7 +132,7 @@ class _Dumper(yaml.SafeDumper):
     """SafeDumper that puts text in quotes which YAML 1.1 or 1.2 would read as something else."""
 
 
-for _kind, _pattern in _CORE.items():
+for _kind, (_pattern, _) in _CORE.items():
     for _class in (_Reader, _Dumper):
         _class.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), None)
 
@@ -167,24 +171,17 @@ def _value(text: str, place: str) -> Any:
 
 
 def _scalar(kind: str, node: yaml.ScalarNode) -> Any:
-    text = node.value
-    if kind == "str" and _CONTROL.search(text):
-        raise _at(node, f"{_text(node)} has a control character or half a letter")
-    if kind != "str" and not re.fullmatch(_CORE[kind], text):
+    if kind == "str":
+        if _CONTROL.search(node.value):
+            raise _at(node, f"{_text(node)} has a control character or half a letter")
+        return node.value
+    pattern, meant = _CORE[kind]
+    if not re.fullmatch(pattern, node.value):
         raise _at(node, f"{_text(node)} is no {kind}")
-    match kind:
-        case "null":
-            return None
-        case "bool":
-            return text.lower() == "true"
-        case "float":
-            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        case "int":
-            number = int(text, {"0x": 16, "0o": 8}.get(text[:2], 10)) if len(text) < 99 else _INT64
-            if not -_INT64 <= number < _INT64:
-                raise _at(node, f"{_text(node)} is beyond 64 bits")
-            return number
-    return text
+    value = meant(node.value)
+    if kind == "int" and not -_INT64 <= value < _INT64:
+        raise _at(node, f"{_text(node)} is beyond 64 bits")
+    return value
 
 
 def _text(node: yaml.Node) -> str:

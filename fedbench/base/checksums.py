@@ -65,18 +65,16 @@ def parsed(file: Path, content: bytes) -> ast.Module:
 def _imported(tree: ast.Module, file: Path, folder: PluginFolder) -> Iterator[Path]:
     """The files of the folder that a file of it imports, here or inside a function."""
     for node in ast.walk(tree):
-        top, modules = folder.root, list[str]()
-        if isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            modules = [module, *(f"{module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        if isinstance(node, ast.ImportFrom) and node.level:
-            top = file.parents[node.level - 1]
-        else:
-            inside = f"{folder.package}."
-            modules = [x[len(inside) :] for x in modules if f"{x}.".startswith(inside)]
-        for module in modules:
+        top, inside, modules = folder.root, f"{folder.package}.", list[str]()
+        match node:
+            case ast.Import():
+                modules = [alias.name for alias in node.names]
+            case ast.ImportFrom():
+                start = node.module or ""
+                modules = [start, *(f"{start}.{alias.name}" for alias in node.names)]
+                if node.level:
+                    top, inside = file.parents[node.level - 1], ""
+        for module in (x[len(inside) :] for x in modules if f"{x}.".startswith(inside)):
             place = top.joinpath(*filter(None, module.split(".")))
             for found in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
                 if found.is_file() and found.is_relative_to(folder.root):

@@ -75,9 +75,7 @@ def read_json(path: Path) -> dict[str, Any]:
     text = read_text(path)
     try:
         content = json.loads(text)
-    except RecursionError:
-        raise FedbenchError(f"{path}: not valid JSON: it is nested too deeply") from None
-    except ValueError as error:  # not JSON, or a number of thousands of digits
+    except (RecursionError, ValueError) as error:  # as of a number of thousands of digits
         raise FedbenchError(f"{path}: not valid JSON: {error}") from None
     return mapping_of(content, path)
 

@@ -11,7 +11,7 @@ Without a declaration it has the engine's version. A change of the engine that o
 has a line in `SETTINGS`; any other raises `NUMERICS`, and all declarations up to it go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from fedbench.base import registry
@@ -22,22 +22,20 @@ ALWAYS = "always"
 SETTINGS: dict[str, int] = {}
 
 
-def changed_since(choices: Iterable[tuple[str, Choice]], plain: dict[str, Any]) -> dict[str, int]:
+def changed_since(chosen: Sequence[tuple[str, Choice]], plain: dict[str, Any]) -> dict[str, int]:
     """The versions above `NUMERICS` of what a run uses, by component or setting.
 
-    `choices` are the run's components, as (kind, choice), and `plain` the settings that it does not
+    `chosen` are the run's components, as (kind, choice), and `plain` the settings that it does not
     leave at their defaults. A component that is not known here is passed over.
     """
     tune = plain.get("tune") or {}
     searched = [key.rpartition(".")[2] for key in tune.get("grid", ())]
     given = {*plain, *searched, *tune.get("trials", ())}  # of the run, or of its search
     versions = {name: version for name, version in SETTINGS.items() if name in given}
-    chosen = list(choices)
     others = {choice.name for _, choice in chosen}
     for kind, choice in chosen:
         entry = registry.entries(kind).get(choice.name)
-        declared = entry.constants.get("numerics") if entry else None
-        if declared:
+        if declared := entry and entry.constants.get("numerics"):
             uses = {ALWAYS, *given, *choice.brief(kind).params, *others}
             used = [version for name, version in declared.items() if name in uses]
             versions |= {f"{kind} {choice.name}": max(used)} if used else {}

@@ -120,11 +120,6 @@ def aligned(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return along / v.norm(dim=1), along
 
 
-def spread(vectors: Tensor) -> float:
-    """The largest ‖v_i − v_j‖ among vectors (n, d); 0 for a single one."""
-    return float(torch.pdist(vectors.double()).max()) if len(vectors) > 1 else 0.0
-
-
 def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     """One row per step and client that makes it: client, step, and the four measures.
 
@@ -134,7 +129,8 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     for k in range(max(len(g) for g in trails.values())):
         clients = [i for i, g in trails.items() if k < len(g)]
         g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
-        bias, largest = (g - origin).norm(dim=1), spread(g)
+        largest = float(torch.pdist(g).max()) if len(g) > 1 else 0.0
+        bias = (g - origin).norm(dim=1)
         measured = zip(clients, *(v.tolist() for v in (*aligned(g), bias)), strict=True)
         for i, c, p, b in measured:
             values = {"cosine": c, "projection": p, "spread": largest, "bias": b}

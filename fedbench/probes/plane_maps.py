@@ -156,16 +156,11 @@ def mesh(grid: int, reach: float) -> Tensor:
     return torch.cartesian_prod(axis, axis)
 
 
-def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
-    """The class that a model predicts for each sample (N,)."""
-    return problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
-
-
 def painted(
     problem: Problem, model: Model, points: Tensor, labels: Tensor, about: Mapping[str, str]
 ) -> list[Cells]:
     """One row per point (x1, x2), `about` in front, with the predicted class and the label."""
-    predicted = predictions(problem, model, points)
+    predicted = problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
     columns = zip(*points.T.tolist(), predicted.tolist(), labels.tolist(), strict=True)
     names = ("x1", "x2", "predicted", "label")
     return [{**about, **dict(zip(names, x, strict=True))} for x in columns]

@@ -30,25 +30,17 @@ def class_accuracy(problem: Problem, model: Model) -> Tensor:
     return hits / torch.bincount(y, minlength=scorer.classes)
 
 
-def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
-    """A model's accuracy at each client (K,): Σ_c q_ic a_c, q_ic the share of class c at client i.
-
-    counts: label counts (K, C); per_class: accuracies a_c (C,). Classes without test samples are
-    left out; NaN for a client that has no other.
-    """
-    tested = ~per_class.isnan()
-    held = counts[:, tested].double()
-    return held @ per_class[tested] / held.sum(1)
-
-
 def accuracy_at(problem: Problem, model: Model, clients: Sequence[int]) -> Tensor:
     """A model's accuracy at these clients: on their own test samples, if the data have them.
 
-    Else it is that of `client_accuracy`. NaN for a client that cannot be tested.
+    Else it is Σ_c q_ic a_c, where q_ic is the share of class c at client i and a_c its accuracy;
+    classes without test samples are left out. NaN for a client that cannot be tested.
     """
     if problem.own_test is None:
-        held = problem.fed.labels[torch.as_tensor(clients, device=problem.fed.labels.device)]
-        return client_accuracy(held, class_accuracy(problem, model))
+        per_class, counts = class_accuracy(problem, model), problem.fed.labels
+        tested = ~per_class.isnan()
+        held = counts[torch.as_tensor(clients, device=counts.device)][:, tested].double()
+        return held @ per_class[tested] / held.sum(1)
     scorer, rows = problem.own_test
     right = (predictions(scorer.logits(model)) == scorer.y).double()
     return torch.stack([right[rows[i]].mean() for i in clients])

@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
-from fedbench.probes.plane_maps import Embedding, mesh, plane, predictions, silhouette
+from fedbench.probes.plane_maps import Embedding, mesh, painted, plane, silhouette
 from fedbench.probes.scores import class_accuracy
 from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of
@@ -178,10 +178,15 @@ def test_a_mesh_by_hand():
     assert mesh(3, 4.0).tolist() == wanted
 
 
+def predicted(problem, model, points):
+    rows = painted(problem, model, points, torch.zeros(len(points)), {})
+    return [row["predicted"] for row in rows]
+
+
 def test_predictions_by_hand():
     problem = signs()
-    found = predictions(problem, problem.fed.start, mesh(3, 4.0))
-    assert found.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 1]
+    found = predicted(problem, problem.fed.start, mesh(3, 4.0))
+    assert found == [0, 0, 0, 0, 0, 0, 1, 1, 1]
 
 
 def test_regions_hold_every_model_and_each_clients_own_points():
@@ -209,4 +214,4 @@ def test_of_one_client_the_regions_are_the_global_ones():
     problem = assemble(spec_of(""), objects(), CPU, None)
     global_model = Model(alone().weights, alone().buffers)
     points = mesh(7, 4.0)
-    assert other == predictions(problem, global_model, points).tolist()
+    assert other == predicted(problem, global_model, points)

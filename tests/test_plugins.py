@@ -213,7 +213,7 @@ def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatc
     ("text", "words"),
     [
         ("import fedbench\nclass:", r"mine\.py, line 2: not Python"),
-        (f"import nothing_of_that_name\n{METHOD}", "cannot be imported: ModuleNotFoundError"),
+        (f"import nothing_of_that_name\n{METHOD}", r"cannot be imported \(ModuleNotFoundError"),
         (METHOD.replace("(Part)", "(Exception)"), "Brand must derive from Part"),
         (f"import torch\ntorch.set_default_dtype(torch.float64)\n{METHOD}", "precision: float64"),
     ],

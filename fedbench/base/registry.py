@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.checksums import checksums, parsed
-from fedbench.base.errors import FedbenchError, called, require_among, short, unknown
+from fedbench.base.errors import FedbenchError, at, called, failing, require_among, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 
@@ -48,16 +48,13 @@ class Entry:
         if not self.sha256:
             cls = getattr(importlib.import_module(self.module), self.attribute)
             return cls
+        file = str(self.file)
         if checksums(self.file, self.folder) != self.sha256:
-            raise FedbenchError(f"{self.file}: was changed after it was read; start again")
+            raise FedbenchError(f"{file}: was changed after it was read; start again")
         self.folder.make_importable()
-        try:
-            with _same_default_dtype(self.module):
-                cls = getattr(importlib.import_module(self.module), self.attribute)
-        except FedbenchError as error:
-            raise FedbenchError(f"{self.file}: {error}") from None
-        except Exception as error:  # whatever the user's code raises while it is imported
-            raise FedbenchError(f"{self.file}: cannot be imported: {short(error)}") from error
+        # whatever the user's code raises while it is imported
+        with failing(f"{file}: cannot be imported"), at(file), _same_default_dtype(self.module):
+            cls = getattr(importlib.import_module(self.module), self.attribute)
         self._require_base(cls)
         return cls
 

@@ -6,18 +6,16 @@ By PyYAML's own rules, which are those of YAML 1.1, NO is false, 1:10 is 70 and 
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 from yaml.composer import Composer
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.resolver import BaseResolver
 
-from fedbench.base.checks import Strict
+from fedbench.base.checks import M
 from fedbench.base.errors import FedbenchError, at, shown
 from fedbench.base.files import mapping_of, read_text
-
-M = TypeVar("M", bound=Strict)
 
 LARGEST = 500_000  # characters of a file; the largest that comes with fedbench has 60,000
 MOST = 50_000  # values in a file

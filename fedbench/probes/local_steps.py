@@ -22,7 +22,6 @@ from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
 from fedbench.engine.rounds import full_gradient, snapshot
 
-MEASURES = ("cosine", "projection", "spread", "bias")
 _MOMENTUM = ("momentum_cosine", "momentum_projection")
 _GB = 4.0  # of gradients are held in memory; more are mapped from disk
 
@@ -156,7 +155,7 @@ def trends(rows: Sequence[Cells]) -> dict[str, float]:
     k = frame["step"] - frame["step"].mean()
     squares = float(np.square(k).sum())
     columns: dict[str, float] = {}
-    for name in MEASURES:
+    for name in ("cosine", "projection", "spread", "bias"):
         columns[f"gradient_{name}"] = float(frame[name].mean())
         slope = float((k * frame[name]).sum()) / squares if squares else float("nan")
         columns[f"gradient_{name}_slope"] = slope

@@ -16,8 +16,7 @@ from fedbench.base.files import exists, read_text, sha256_of
 from fedbench.base.processes import cores
 from fedbench.data import data_files
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.data.download import Remote, obtain
-from fedbench.data.source import Source
+from fedbench.data.source import Remote, Source, obtain
 
 _CHUNK = 256  # images decoded at a time
 Pixels = NDArray[np.uint8]

@@ -1,6 +1,8 @@
-"""The base of every source of data sets, and the folder that they are read from."""
+"""The base of every source of data sets, the folder that they are read from, and downloads."""
 
 import os
+import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,12 @@ from platformdirs import user_cache_dir
 
 from fedbench.base import registry
 from fedbench.base.checks import Checked
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import atomic, exists
 from fedbench.data.dataset import Dataset
+
+Remote = tuple[str, str]  # the address of a published file, and the sha256 it must have
+_PATIENCE = 30  # seconds without a byte of a download
 
 
 @dataclass(frozen=True)
@@ -44,3 +51,24 @@ def load_data(name: str, params: dict[str, Any], folder: Path | None) -> Dataset
     """The data set of the source of that name; raises `FedbenchError` if it cannot be read."""
     data: Dataset = registry.build("dataset", name, params).load(data_folder(folder))
     return data
+
+
+def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None) -> None:
+    """Download a published file unless it is there; errors name what is `missing` without it."""
+    if exists(file):
+        return
+    import pooch  # with the packages that speak to servers; rarely needed
+
+    url, sha256 = remote
+    pooch.get_logger().setLevel("WARNING")
+    what = f"{missing or file} is not there and {url}"
+    by = pooch.HTTPDownloader(timeout=_PATIENCE)
+    later = f"{remedy}, or run once with a network connection"
+    reason = failing(f"{what} could not be downloaded", later)  # no network, no such host
+    with tempfile.TemporaryDirectory() as folder, reason:
+        try:
+            arrived = pooch.retrieve(url, sha256, file.name, folder, downloader=by)
+        except ValueError:
+            raise FedbenchError(f"{what} has a sha256 that is not {sha256}; {remedy}") from None
+        with atomic(file) as scratch:
+            shutil.copyfile(arrived, scratch)

@@ -7,7 +7,6 @@ from functools import cache
 
 from PIL import Image
 
-from fedbench.data.download import Remote
 from fedbench.data.sources import public_images
 
 WNIDS = [f"n{n:08d}" for n in range(200)]
@@ -59,5 +58,5 @@ def one_image_a_class(monkeypatch, archive=None):
     monkeypatch.setattr(public_images, "_EACH", {"train": 1, "val": 1})
     if archive:
         known = hashlib.sha256(archive.read_bytes()).hexdigest()
-        remote = Remote(public_images._REMOTE.url, known)
+        remote = (public_images._REMOTE[0], known)
         monkeypatch.setattr(public_images, "_REMOTE", remote)

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from fedbench.data import images
-from fedbench.data.download import Remote, obtain
+from fedbench.data.source import obtain
 from fedbench.data.sources import agnews_and_sst5, public_images
 from tests.data import network
 
@@ -28,22 +28,22 @@ def served(monkeypatch):
 
 def test_every_published_file_is_fetched_over_https_and_known_by_sha256():
     assert len(REMOTES) == 2 + 4 + 4
-    for remote in REMOTES:
-        assert remote.url.startswith("https://")
-        assert len(bytes.fromhex(remote.sha256)) == 32
+    for url, sha256 in REMOTES:
+        assert url.startswith("https://")
+        assert len(bytes.fromhex(sha256)) == 32
 
 
 def test_what_arrives_is_kept_if_it_is_the_published_file(tmp_path, served):
     known = hashlib.sha256(b"the archive").hexdigest()
-    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
+    obtain(("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
     assert (tmp_path / "new/a.zip").read_bytes() == b"the archive"
-    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
+    obtain(("https://there/a.zip", known), tmp_path / "new/a.zip", "put it there")
     assert served == ["https://there/a.zip"]  # once
 
 
 def test_what_arrives_is_thrown_away_if_it_is_another(refuses, tmp_path, served):
     with refuses(r"a.zip has a sha256 that is not 00; put it there"):
-        obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip", "put it there")
+        obtain(("https://there/a.zip", "00"), tmp_path / "a.zip", "put it there")
     assert not list(tmp_path.iterdir())
 
 

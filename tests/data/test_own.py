@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer
 from fedbench import Dataset, RunSpec, run
 from fedbench.base.errors import FedbenchError
 from fedbench.data import data_files
+from fedbench.data.data_files import Samples, split
 from fedbench.data.sources.digits_and_points import DigitPairs, Digits, Toy, _draw
 from fedbench.data.sources.file import File
-from fedbench.data.user_samples import Samples, split
 
 
 def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):

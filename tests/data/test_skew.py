@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.data.partitions.dirichlet import DP, DY
-from fedbench.data.skew_metrics import (
+from fedbench.data.splits import (
     effective_classes,
     label_counts,
     label_divergence,
     label_skew,
+    mirror,
     pairwise_skew,
     size_spread,
 )
-from fedbench.data.splits import mirror
 from tests.data.partition_cases import FAST, balanced, labels_of, seeds, split
 
 

@@ -10,7 +10,6 @@ import pytest
 from fedbench import RunSpec
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.data import download
 from fedbench.data.source import data_folder
 from fedbench.data.sources import agnews_and_sst5
 from fedbench.data.sources.agnews_and_sst5 import SST5, AGNews, _read_news, root_and_words
@@ -19,7 +18,7 @@ from fedbench.engine.assemble import assemble
 from tests.data import network
 
 AG_NEWS = agnews_and_sst5._NEWS_SHA256["train.csv"]
-REVIEWS = agnews_and_sst5._REVIEWS_REMOTE.sha256
+REVIEWS = agnews_and_sst5._REVIEWS_REMOTE[1]
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'
 TREES = "\n".join(f"({grade} (2 word) (2 (2 number) (2 {grade})))" for grade in range(5)) + "\n"
 LABELS = "".join(f"__label__{grade + 1}\tword number {grade}\n" for grade in range(5))
@@ -243,7 +242,7 @@ def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp
 
 
 def test_a_download_with_the_published_checksum_is_kept(tmp_path, monkeypatch):
-    remotes = {f"{p}.csv": download.Remote(p, digest(NEWS.encode())) for p in ("train", "test")}
+    remotes = {f"{p}.csv": (p, digest(NEWS.encode())) for p in ("train", "test")}
     monkeypatch.setattr(agnews_and_sst5, "_NEWS_REMOTES", remotes)
     asked = network.serve(monkeypatch, NEWS.encode())
     first, second = (AGNews().load(tmp_path) for _ in range(2))
@@ -263,9 +262,7 @@ def test_the_published_archive_gives_the_missing_files_and_nothing_else(tmp_path
     with zipfile.ZipFile(archive, "w") as trees:
         for name in ("trees/train.txt", "trees/dev.txt", "trees/test.txt", "../outside.txt"):
             trees.writestr(name, TREES)
-    monkeypatch.setattr(
-        agnews_and_sst5, "_REVIEWS_REMOTE", download.Remote("zip", digest(archive.getvalue()))
-    )
+    monkeypatch.setattr(agnews_and_sst5, "_REVIEWS_REMOTE", ("zip", digest(archive.getvalue())))
     network.serve(monkeypatch, archive.getvalue())
     (tmp_path / "data").mkdir()
     folder = put(tmp_path / "data", "sst5", test=LABELS)

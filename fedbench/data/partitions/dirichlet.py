@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.data.splits import Indices, Partition, by_class, deal
+from fedbench.data.splits import ByLabels, Indices, by_class, deal
 
 # Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
@@ -23,7 +23,7 @@ _DL_ATTEMPTS = 100_000
 
 
 @dataclass(frozen=True)
-class DL(Partition):
+class DL(ByLabels):
     """Divide classes by Dirichlet proportions within groups, then even out the clients' sizes.
 
     The shuffled samples are divided equally over groups of `group` clients. Within a group each
@@ -35,8 +35,6 @@ class DL(Partition):
     at a small α have hardly any such draw: two at 0.1 are refused at once. A smaller `group`, DP
     and DR divide them.
     """
-
-    by_labels = True
 
     alpha: Concentration = 0.5  # the smaller, the more skewed
     group: Count = 10  # clients; the last group may be smaller
@@ -66,15 +64,13 @@ class DL(Partition):
 
 
 @dataclass(frozen=True)
-class DP(Partition):
+class DP(ByLabels):
     """Give each client ⌊n/K⌋ samples whose classes it draws from its prior Dir(δ·1_C).
 
     At each step a random client that is not full draws a class of which samples are left, without
     replacement (FedDyn, Acar et al., ICLR 2021). The clients that fill last deviate from their
     priors, because classes have run out. At most K−1 samples are not used.
     """
-
-    by_labels = True
 
     delta: Concentration = 0.3  # the smaller, the more skewed
 
@@ -123,7 +119,7 @@ def _cumulate(priors: NDArray[np.float64], left: list[int]) -> list[list[float]]
 
 
 @dataclass(frozen=True)
-class DR(Partition):
+class DR(ByLabels):
     """Give client i round(scale·ratio_ic) samples of class c, with ratio_i ~ Dir(α·1_C).
 
     scale = min_c n_c / Σ_i ratio_ic is the largest at which no class runs out. Clients have equal
@@ -131,8 +127,6 @@ class DR(Partition):
     clients 87, 75 and 68 % of CIFAR-10 are used for α = 1, 0.1 and 0.01 (RMFL's code). So a change
     of α changes both skew and amount of data; the partition `DP` uses all data.
     """
-
-    by_labels = True
 
     alpha: Concentration = 0.1  # the smaller, the more skewed
 
@@ -159,7 +153,7 @@ def _round(wanted: NDArray[np.float64], sizes: Indices) -> Indices:
 
 
 @dataclass(frozen=True)
-class DY(Partition):
+class DY(ByLabels):
     """Divide each class over all clients, in one of two flavours that authors' codes have.
 
     'yurochkin' (Yurochkin et al., ICML 2019): the proportions of each class are Dir(α·1_K), a
@@ -171,8 +165,6 @@ class DY(Partition):
     chunks to the smaller half of the clients. Clients' sizes are near n/K; each client has at least
     `least` samples.
     """
-
-    by_labels = True
 
     alpha: Concentration = 0.5  # the smaller, the more skewed
     flavour: Literal["yurochkin", "fedadc"] = "yurochkin"

@@ -8,18 +8,16 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.data.splits import Indices, Partition, by_class, deal
+from fedbench.data.splits import ByLabels, Indices, Partition, by_class, deal
 
 
 @dataclass(frozen=True)
-class IID(Partition):
+class IID(ByLabels):
     """Shuffle the samples and cut them into equal parts; at most clients−1 samples are not used.
 
     `stratified` gives every client ⌊n_c/clients⌋ samples of each class c, as the code of FedDyn
     (Acar et al., ICLR 2021) does for CIFAR-100; the rest of a class is not used.
     """
-
-    by_labels = True
 
     stratified: bool = False
 
@@ -81,15 +79,13 @@ class Natural(Partition):
 
 
 @dataclass(frozen=True)
-class Shards(Partition):
+class Shards(ByLabels):
     """Sort by class, cut into clients·each shards of equal size, and deal each client `each`.
 
     The non-IID MNIST of McMahan et al. (AISTATS 2017, Section 3): 200 shards of 300 digits, two for
     each of 100 clients, most of whom then hold two digits; a shard at the border of two classes has
     both, and a client may hold two shards of one class. At most clients·each−1 samples are unused.
     """
-
-    by_labels = True
 
     each: Count = 2  # shards of a client
 
@@ -104,15 +100,13 @@ class Shards(Partition):
 
 
 @dataclass(frozen=True)
-class SP(Partition):
+class SP(ByLabels):
     """Cut every class into clients·s/C equal blocks and give each client s blocks of s classes.
 
     Every sample is used. Blocks of a class differ by at most one sample, so that with classes of
     equal size clients differ by at most s. FedADC (Ozfatura et al., 2021) calls s the maximum
     number of classes of a client; here it is the exact number, as in its author's later code.
     """
-
-    by_labels = True
 
     s: Count = 2  # classes per client, at most the number of classes
 

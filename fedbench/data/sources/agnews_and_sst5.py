@@ -14,8 +14,8 @@ import numpy as np
 from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError, at, failing, shown
 from fedbench.base.files import atomic, exists, sha256_of
-from fedbench.data.download import Remote, obtain
 from fedbench.data.labelled_texts import Kind, Length, Texts, TextSet, read_text
+from fedbench.data.source import obtain
 from fedbench.data.splits import by_class
 
 _NEWS = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
@@ -24,7 +24,7 @@ _NEWS_SHA256 = {
     "train.csv": "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e",
     "test.csv": "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699",
 }
-_NEWS_REMOTES = {name: Remote(f"{_NEWS_PLACE}/{name}", sha) for name, sha in _NEWS_SHA256.items()}
+_NEWS_REMOTES = {name: (f"{_NEWS_PLACE}/{name}", sha) for name, sha in _NEWS_SHA256.items()}
 _OFFICIAL = 120_000  # training texts
 
 
@@ -99,7 +99,7 @@ def _read_news(file: Path) -> Texts:
 _REVIEWS = (
     "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
 )
-_REVIEWS_REMOTE = Remote(
+_REVIEWS_REMOTE = (
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
 )

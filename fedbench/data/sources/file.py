@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
-from fedbench.data.data_files import read_csv, read_npz
+from fedbench.data import data_files
+from fedbench.data.data_files import Samples
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
-from fedbench.data.user_samples import Samples, dataset, different, numbered, split
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class File(Source):
             if self.regression:
                 classes, parts = np.array([]), [each._replace(y=_numbers(each.y)) for each in parts]
             else:
-                classes, parts = numbered(["y_train", "y_test"], parts)
+                classes, parts = data_files.numbered(["y_train", "y_test"], parts)
         labels = "numbers" if self.regression else ", ".join(map(str, classes))
         origin |= {"labels": labels, "sha256": sha256_of(file)}
         told: dict[str, Any] = {"columns": columns, "channels": self.channels, "origin": origin}
-        return dataset("file", *parts, classes=len(classes), **told)
+        return data_files.dataset("file", *parts, classes=len(classes), **told)
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The files that are read."""
@@ -89,7 +89,8 @@ class File(Source):
         """All samples, or those to train and to test on; a table's features and labels by name."""
         if file.suffix.lower() == ".csv":
             with at(f"file ({file})"):
-                samples, columns, label = read_csv(file, self.label, self.group, self.regression)
+                uses = self.label, self.group, self.regression
+                samples, columns, label = data_files.read_csv(file, *uses)
             return [samples], columns, label
         for name in ("label", "group"):
             if value := getattr(self, name):
@@ -97,7 +98,7 @@ class File(Source):
                     f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
                 )
         groups = ("groups", "groups_train", "groups_test")
-        held = read_npz(file, "file", fewer=("x", "y"), optional=groups)
+        held = data_files.read_npz(file, "file", fewer=("x", "y"), optional=groups)
         if "x" in held:
             return [Samples(held["x"], held["y"], held.get("groups"))], (), ""
         if "groups_train" not in held and any(name in held for name in groups):
@@ -114,10 +115,10 @@ class File(Source):
         if self.regression:
             strata, of = np.zeros(whole.x.shape[:1]), "all rows"
         else:
-            different("y", whole.y)
+            data_files.different("y", whole.y)
         if whole.groups is not None:
             strata, of = whole.groups, "every group"
-        return split(whole, strata, self.test, self.seed), of
+        return data_files.split(whole, strata, self.test, self.seed), of
 
 
 def _found(folder: Path, path: str) -> Path:

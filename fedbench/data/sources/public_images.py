@@ -19,9 +19,8 @@ from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import load
 from fedbench.data.data_files import Arrays
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.data.download import Remote, obtain
 from fedbench.data.images import ImageSet, Pixels, decoded
-from fedbench.data.source import Source
+from fedbench.data.source import Remote, Source, obtain
 
 _CIFAR, _MNIST = "https://www.cs.toronto.edu/~kriz", "https://ossci-datasets.s3.amazonaws.com/mnist"
 _MNIST_SHA256 = {
@@ -33,7 +32,7 @@ _MNIST_SHA256 = {
 
 
 def _cifar(file: str, sha256: str) -> dict[str, Remote]:
-    return {file: Remote(f"{_CIFAR}/{file}", sha256)}
+    return {file: (f"{_CIFAR}/{file}", sha256)}
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class MNIST(ImageSet):
     LARGEST: ClassVar[int] = 1135  # test samples of the largest class
     USUAL: ClassVar[Normalisation] = Normalisation((0.1307,), (0.3081,))
     REMOTES: ClassVar[dict[str, Remote]] = {
-        f"MNIST/raw/{name}-ubyte.gz": Remote(f"{_MNIST}/{name}-ubyte.gz", sha256)
+        f"MNIST/raw/{name}-ubyte.gz": (f"{_MNIST}/{name}-ubyte.gz", sha256)
         for name, sha256 in _MNIST_SHA256.items()
     }
 
@@ -182,7 +181,7 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
 
 _NAME = "tiny-imagenet-200"
 # The authors publish no checksum; this is the one that several independent projects use.
-_REMOTE = Remote(
+_REMOTE = (
     f"https://cs231n.stanford.edu/{_NAME}.zip",
     "6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
 )
@@ -212,9 +211,9 @@ class TinyImageNet(ImageSet):
             return _arrays(top)
         obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
         sha256 = sha256_of(file) if os.path.isfile(file) else "missing (this is not a file)"
-        if sha256 != _REMOTE.sha256:
+        if sha256 != _REMOTE[1]:
             raise FedbenchError(
-                f"tinyimagenet ({file}): the sha256 is {sha256}, not {_REMOTE.sha256}; delete it, "
+                f"tinyimagenet ({file}): the sha256 is {sha256}, not {_REMOTE[1]}; delete it, "
                 f"or put a sound one in its place or unpack one as {top}/"
             )
         with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(file) as published:

@@ -100,7 +100,7 @@ def test_download_becomes_one_npz_that_the_next_load_reads(tmp_path, monkeypatch
         return SimpleNamespace(data=kept[f"x_{part}"], targets=kept[f"y_{part}"].tolist())
 
     def obtain(remote, file, remedy):
-        calls.append((remote.url, file))
+        calls.append((remote[0], file))
 
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", download)
     monkeypatch.setattr(images, "obtain", obtain)

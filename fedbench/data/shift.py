@@ -66,8 +66,7 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
         shift.require(data)
         for i, held in enumerate(rows):
             name = f"shift {type(shift).__name__.lower()}"
-            rng = seeds.numpy_generator(seed, seeds.ALWAYS, i, name)
-            place = Place(i, len(rows), rng)
+            place = Place(i, len(rows), seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
             x[held] = _same_shape(shift, shift.features(x[held], place), x[held])
             y[held] = _same_shape(shift, shift.labels(y[held], data.classes, place), y[held])
             if own is not None:

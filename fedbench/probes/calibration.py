@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fedbench.base import registry, seeds
+from fedbench.base import seeds
 from fedbench.base.checks import Fraction, Natural, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model, Net
@@ -149,8 +149,8 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
     """Each client's rows of the test set, drawn with the data seed, if that can be."""
     if problem.own_test is not None:
         return [rows.cpu().numpy() for rows in problem.own_test.rows]
-    seed, choice = problem.spec.partition_seed, problem.spec.partition
-    rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
+    spec = problem.spec
+    rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
     if split == "mirrored":
         counts = problem.fed.labels.cpu().long().numpy()
         return mirror(counts, problem.data.y_test.astype(np.int64), rng)
@@ -159,8 +159,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
             "calibration: test_split = 'independent' applies the run's partition rule to the test "
             "set, but this run was given its clients' samples; use test_split = 'mirrored'"
         )
-    scheme = registry.build("partition", choice.name, choice.params)
-    drawn: list[Indices] = scheme(problem.data.y_test, problem.spec.clients, rng)
+    drawn: list[Indices] = spec.partition.build("partition")(problem.data.y_test, spec.clients, rng)
     return drawn
 
 

@@ -22,7 +22,6 @@ from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
 from fedbench.engine.rounds import full_gradient, snapshot
 
-_MOMENTUM = ("momentum_cosine", "momentum_projection")
 _GB = 4.0  # of gradients are held in memory; more are mapped from disk
 
 
@@ -92,7 +91,7 @@ class Steps(Probe):
         columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
-        for name in _MOMENTUM if momenta else ():
+        for name in ("momentum_cosine", "momentum_projection") if momenta else ():
             columns[name] = sum(float(row[name]) for row in momenta) / len(momenta)
         return Sight(columns, [{"round": s.r.round + 1, **row} for row in rows + momenta])
 

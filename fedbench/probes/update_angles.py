@@ -66,8 +66,8 @@ class Angles(Probe):
 
     def see(self, s: Scene) -> Sight:
         """Measure every round, since the next one needs this round's update."""
-        deltas = torch.stack([reply.delta(s.r.w) for reply in s.replies]) / s.r.lr
         columns, rows = dict.fromkeys(_NEED_LAST, math.nan), list[Cells]()
+        deltas = torch.stack([reply.delta(s.r.w) for reply in s.replies]) / s.r.lr
         vectors = {"delta": deltas}
         if "update" in s.state:
             P = s.state["update"]
@@ -76,16 +76,17 @@ class Angles(Probe):
                 torch.stack([each.receive(delta, view) for delta in deltas * s.r.lr]) / s.r.lr
                 for each in (replace(feddpc, scaling="none"), feddpc)
             )
-            shapes = [geometry(*v, P=P) for v in zip(*vectors.values(), strict=True)]
+            each = zip(*vectors.values(), strict=True)
+            shapes = [geometry(delta, freed, scaled, P) for delta, freed, scaled in each]
             angles = [shape["angle"] for shape in shapes]
             columns["angle_mean"] = statistics.mean(angles)
             columns["angle_share_obtuse"] = float(statistics.mean(angle > 90 for angle in angles))
             columns["s_mean"] = statistics.mean(shape["s"] for shape in shapes)
             for i, shape in zip(s.r.clients, shapes, strict=True):
                 rows.append({"round": s.r.round + 1, "client": int(i), **shape})
-        for name, each in vectors.items():
-            columns[f"{name}_variance"] = variance(each)
-            columns[f"{name}_relative_variance"] = relative_variance(each)
+        for name, v in vectors.items():
+            columns[f"{name}_variance"] = variance(v)
+            columns[f"{name}_relative_variance"] = relative_variance(v)
         return Sight(columns | _global(s), rows)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from fedbench.core.part import Cost, Part, Sizes
     from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
     from fedbench.data.dataset import Dataset, Inputs
+    from fedbench.data.partition import Partition
     from fedbench.data.source import Source
-    from fedbench.data.splits import Partition
     from fedbench.engine.machine import Machine
     from fedbench.engine.probe import Probe, Scene
     from fedbench.engine.record import Result
@@ -49,7 +49,7 @@ _HOMES = {
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",
     "Machine": "fedbench.engine.machine",
-    "Partition": "fedbench.data.splits",
+    "Partition": "fedbench.data.partition",
     "Result": "fedbench.engine.record",
     "Sampler": "fedbench.sampling.sampler",
     "Source": "fedbench.data.source",

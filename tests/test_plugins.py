@@ -76,7 +76,7 @@ PARTITION = """
 from dataclasses import dataclass
 import random
 import numpy as np
-from fedbench.data.splits import Partition
+from fedbench.data.partition import Partition
 
 @dataclass(frozen=True)
 class Lots(Partition):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.data import splits
+from fedbench.data import skew_metrics
 from fedbench.data.dataset import Dataset
-from fedbench.data.splits import draw_partition, held, hold_out
+from fedbench.data.partition import draw_partition, held, hold_out
 from fedbench.engine.assemble import data_of
 from fedbench.paper.notation import level_text
 from fedbench.spec import RunSpec
@@ -52,7 +52,7 @@ class Preview:
     def facts(self) -> dict[str, Any]:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
         sizes = _range(self.counts.sum(axis=1))
-        effective = float(splits.effective_classes(self.counts).mean())
+        effective = float(skew_metrics.effective_classes(self.counts).mean())
         return {
             **self.spec.model_dump(include={"dataset", "partition", "clients", "validation"}),
             "seed": self.spec.partition_seed,
@@ -60,12 +60,12 @@ class Preview:
             "held_out": self.held_out,
             "unused": self.samples - self.held_out - self.held,
             "shared": int(self.counts.sum()) - self.held,  # 0 unless clients overlap
-            "sizes": sizes | {"spread": splits.size_spread(self.counts)},
+            "sizes": sizes | {"spread": skew_metrics.size_spread(self.counts)},
             "classes": _range((self.counts > 0).sum(axis=1)) | {"effective": effective},
             "skew": {
-                "to_all": splits.label_skew(self.counts),
-                "pairwise": splits.pairwise_skew(self.counts),
-                "jensen_shannon_bits": splits.label_divergence(self.counts),
+                "to_all": skew_metrics.label_skew(self.counts),
+                "pairwise": skew_metrics.pairwise_skew(self.counts),
+                "jensen_shannon_bits": skew_metrics.label_divergence(self.counts),
             },
             "counts": self.counts.tolist(),
         }
@@ -107,7 +107,9 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rule = registry.build("partition", spec.partition.name, spec.partition.params)
     rows = draw_partition(rule, data, train, spec.clients, spec.partition_seed)
-    counts = splits.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
+    counts = skew_metrics.label_counts(
+        data.y_train.astype(np.int64, copy=False), rows, data.classes
+    )
     return Preview(spec, counts, len(data.y_train), len(held_out), held(rows))
 
 

@@ -12,7 +12,7 @@ from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.data.splits import Rows, mirror, own_test_rows, refuse_overlap
+from fedbench.data.partition import Rows, mirror, own_test_rows, refuse_overlap
 
 
 class Place(NamedTuple):

@@ -20,11 +20,11 @@ from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.rng import seeded
 from fedbench.core.round_data import Federation
-from fedbench.data import splits
+from fedbench.data import partition
 from fedbench.data.dataset import Dataset
+from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
-from fedbench.data.splits import Indices, Partition
 from fedbench.engine import model_checks
 from fedbench.engine.given_objects import Objects, identify, named
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
@@ -46,7 +46,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
     parts, sampler, work = fitting(spec, objects)
-    train, held_out = splits.hold_out(data, spec.validation, spec.partition_seed)
+    train, held_out = partition.hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     with _users_draws(spec.partition_seed, "users' shift"):
@@ -76,7 +76,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=_federation(spec, data, counts, task, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=_own_test(task, seen), unused=splits.Unused.of(rows, len(train)),
+        own_test=_own_test(task, seen), unused=partition.Unused.of(rows, len(train)),
         scorers=_scorers(task, data, held_out, spec), sampler=sampler, work=work,
     )  # fmt: skip
 
@@ -138,16 +138,16 @@ def _users_draws(seed: int, purpose: str) -> AbstractContextManager[None]:
 
 def _rows(
     spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
-) -> splits.Rows:
+) -> partition.Rows:
     """Each client's training rows: those given, or as the partition that is named deals them."""
     if "partition" in objects:
-        splits.check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
-        splits.refuse_overlap(objects["partition"], "partition: ")
+        partition.check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+        partition.refuse_overlap(objects["partition"], "partition: ")
         return objects["partition"]
     rule: Partition = spec.partition.build("partition")
     on_cpu = _users_draws(spec.partition_seed, "users' partition")
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
-        return splits.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
+        return partition.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
 def _model(
@@ -173,7 +173,7 @@ def _model(
     return module, place
 
 
-def _label_counts(data: Dataset, rows: splits.Rows) -> NDArray[np.int64]:
+def _label_counts(data: Dataset, rows: partition.Rows) -> NDArray[np.int64]:
     """How often each client has each label (K, C); without classes all labels count as one."""
     labels = data.y_train if data.classes else np.zeros(len(data.y_train))
     width = max(data.classes, 1)

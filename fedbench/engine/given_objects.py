@@ -19,7 +19,7 @@ from fedbench.base.errors import FedbenchError, require_among, shown
 from fedbench.core.part import Part
 from fedbench.core.round_data import Loss
 from fedbench.data.dataset import Dataset
-from fedbench.data.splits import Rows
+from fedbench.data.partition import Rows
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import SLUG, Choice, RunSpec
 from fedbench.work.local_epochs import Work

@@ -14,7 +14,7 @@ from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
 from fedbench.core.round_data import Loss
 from fedbench.data.dataset import Dataset, Inputs
-from fedbench.data.splits import Rows
+from fedbench.data.partition import Rows
 from fedbench.models.architecture import Architecture
 from fedbench.spec import RunSpec
 

@@ -19,7 +19,7 @@ from fedbench.core.part import Part, Sizes, overriding
 from fedbench.core.rng import seeded
 from fedbench.core.round_data import Federation, Loss, State, Turn
 from fedbench.data.dataset import Dataset
-from fedbench.data.splits import Unused
+from fedbench.data.partition import Unused
 from fedbench.engine import preprocessing
 from fedbench.engine.given_objects import Identity
 from fedbench.engine.machine import in_threads

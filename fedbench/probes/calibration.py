@@ -15,7 +15,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts
-from fedbench.data.splits import Indices, mirror
+from fedbench.data.partition import Indices, mirror
 from fedbench.engine.preprocessing import images
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem, RoundStart

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fedbench.base import registry
+from fedbench.data.partition import deal
 from fedbench.data.partitions.dirichlet import DL, DP, DR, DY
 from fedbench.data.partitions.iid_and_shards import IID, SP
-from fedbench.data.splits import deal
 from tests.data.partition_cases import balanced, split
 
 ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fedbench import RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions.dirichlet import DY, _fedadc
-from fedbench.data.splits import label_skew
+from fedbench.data.skew_metrics import label_skew
 from tests.data.partition_cases import (
     FAST,
     balanced,

@@ -9,7 +9,7 @@ import pytest
 
 from fedbench import Dataset, Partition, RunSpec, run
 from fedbench.cli.partition_summary import Preview
-from fedbench.data.splits import Unused, draw_partition, hold_out
+from fedbench.data.partition import Unused, draw_partition, hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.jobs.collect import collect
 from fedbench.report.site import _count

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
-from fedbench.data.splits import Partition, draw_partition
+from fedbench.data.partition import Partition, draw_partition
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL

@@ -9,7 +9,7 @@ import torch
 from fedbench import Dataset
 from fedbench.core.flat_network import Model
 from fedbench.core.round_data import Batch
-from fedbench.data.splits import hold_out
+from fedbench.data.partition import hold_out
 from fedbench.engine.problem import cross_entropy
 from tests.methods import reference
 from tests.methods.on_reference import trajectory

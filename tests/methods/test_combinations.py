@@ -14,7 +14,7 @@ from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH
 from fedbench.core.part_conflicts import refuse_conflicts
-from fedbench.data.splits import hold_out
+from fedbench.data.partition import hold_out
 from fedbench.engine.assemble import assemble, check_choices
 from fedbench.engine.training import Training
 from fedbench.methods.fedadam import FedAdam

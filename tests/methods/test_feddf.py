@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, Part, RunSpec, run
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.rng import torch_generator
-from fedbench.data.splits import hold_out
+from fedbench.data.partition import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits
 from tests.methods import reference
 from tests.methods.on_reference import trajectory

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.data.splits import ByLabels, Indices, by_class, deal
+from fedbench.data.partition import ByLabels, Indices, by_class, deal
 
 # Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]

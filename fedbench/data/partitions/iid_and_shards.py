@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.data.splits import ByLabels, Indices, Partition, by_class, deal
+from fedbench.data.partition import ByLabels, Indices, Partition, by_class, deal
 
 
 @dataclass(frozen=True)

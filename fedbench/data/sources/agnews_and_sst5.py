@@ -15,8 +15,8 @@ from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError, at, failing, shown
 from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.labelled_texts import Kind, Length, Texts, TextSet, read_text
+from fedbench.data.partition import by_class
 from fedbench.data.source import obtain
-from fedbench.data.splits import by_class
 
 _NEWS = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _NEWS_PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"

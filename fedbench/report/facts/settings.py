@@ -40,7 +40,7 @@ def constant(run: RunSpec, name: str) -> Any:
 def _client_sizes(run: RunSpec) -> tuple[int, list[int]]:
     """How many training samples are not held out, and how many each client has, in rising order."""
     from fedbench.data.dataset import Dataset
-    from fedbench.data.splits import draw_partition, hold_out  # only here, as it loads torch
+    from fedbench.data.partition import draw_partition, hold_out  # only here, as it loads torch
 
     # no data are read: as many labels as the source declares, each class equally frequent
     classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]

@@ -1,4 +1,4 @@
-"""Which samples each client has: the base of the rules, what is held out, and measures of skew."""
+"""Which samples each client has: the base of the rules, and what is held out of all data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -215,58 +215,3 @@ def mirror(counts: Indices, labels: Indices, rng: np.random.Generator) -> list[I
     ends = counts[:, trained].cumsum(axis=0) * [len(group) for group in groups]
     shares = np.diff(ends // counts[:, trained].sum(axis=0), axis=0, prepend=0)
     return [np.sort(part) for part in deal(groups, shares)]
-
-
-def label_counts(
-    labels: NDArray[np.int64], parts: Sequence[Indices], classes: int
-) -> NDArray[np.int64]:
-    """Count the samples of each class on each client: (clients, classes)."""
-    return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
-
-
-def size_spread(counts: NDArray[np.int64]) -> float:
-    """Divide the standard deviation of the clients' sizes by their mean: 0 if all are equal."""
-    sizes = counts.sum(axis=1)
-    return float(sizes.std() / sizes.mean())
-
-
-def label_skew(counts: NDArray[np.int64]) -> float:
-    """The mean total variation between clients' label distributions and that of all samples."""
-    overall = counts.sum(axis=0) / counts.sum()
-    return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)
-
-
-def pairwise_skew(counts: NDArray[np.int64]) -> float:
-    """The total variation between the label distributions of two clients, averaged over pairs."""
-    from scipy.spatial.distance import pdist  # only here, as it takes a third of a second
-
-    distances = pdist(_shares(counts), "cityblock") / 2
-    return float(distances.mean()) if len(distances) else 0.0
-
-
-def label_divergence(counts: NDArray[np.int64]) -> float:
-    """The Jensen–Shannon divergence of all clients' label distributions, in bits.
-
-    The entropy of their mean minus the mean of their entropies (Lin, IEEE Trans. Inf. Theory 1991):
-    what the label of a sample tells about the client that holds it.
-    """
-    shares = _shares(counts)
-    return float(max(0.0, _entropy(shares.mean(axis=0)) - _entropy(shares).mean()))
-
-
-def effective_classes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How many equally frequent classes would have each client's label entropy (Hill, 1973)."""
-    effective: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
-    return effective
-
-
-def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
-    return shares
-
-
-def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.special import entr  # slow to import, too
-
-    bits: NDArray[np.float64] = entr(shares).sum(axis=-1) / np.log(2)
-    return bits

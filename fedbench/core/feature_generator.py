@@ -12,7 +12,7 @@ from fedbench.core.flat_network import Net
 @cache
 def perceptron(inputs: int, hidden: int, outputs: int) -> Net:
     """The network of linear layer, batch norm, ReLU, linear layer; building it draws no numbers."""
-    with torch.device("meta"):
+    with torch.random.fork_rng(devices=[]):
         first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
         return Net(nn.Sequential(first, nn.BatchNorm1d(hidden), nn.ReLU(), last))
 

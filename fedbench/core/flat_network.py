@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -48,7 +48,8 @@ class Net:
         self.has_dropout = False  # until `find_dropout`
         kept = module.state_dict().keys()  # without constants, such as positions
         buffers = {k: v.detach().clone() for k, v in module.named_buffers() if k in kept}
-        self._start = Model(_flat(trained.values()), buffers)
+        w = torch.cat([p.detach().reshape(-1) for p in trained.values()])
+        self._start = Model(w, buffers)
         self._module = module
         self._called = CalledModules(module)
 
@@ -90,13 +91,11 @@ class Net:
         values = self.named(start.w) | start.buffers
         for called in (self._called.teacher, self._called.student):
             before = called.place(values)
-            try:
-                called.module(x)
-            finally:
-                left = called.place(before)
-            for name in start.buffers:
-                if left[name] is not values[name]:
-                    return name
+            called.module(x)
+            left = called.place(before)
+            lost = [name for name in start.buffers if left[name] is not values[name]]
+            if lost:
+                return lost[0]
         return ""
 
     def find_dropout(self, x: Tensor) -> None:
@@ -168,15 +167,6 @@ class Net:
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
         return autocast(like.device) if self._mixed else contextlib.nullcontext()
-
-
-def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
-    """A copy as one vector (d,); `torch.cat` on the device meta would import PyTorch's compiler."""
-    vectors = [p.detach().reshape(-1) for p in parameters]
-    w = vectors[0].new_empty(sum(map(len, vectors)))
-    for piece, vector in zip(torch.split(w, [len(v) for v in vectors]), vectors, strict=True):
-        piece.copy_(vector)
-    return w
 
 
 class CalledModules(threading.local):

@@ -25,20 +25,14 @@ class Spill:
         """Zeros (rows, d), one vector per client, mapped from a file beyond the limit."""
         if self.take(rows * like.numel() * like.element_size()):
             return like.new_zeros(rows, like.numel())
-        return self._mapped(rows, like)
-
-    def _mapped(self, rows: int, like: Tensor) -> Tensor:
         size = rows * like.numel()
         handle = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  # mapped
         mapped = torch.from_file(handle.name, shared=True, size=size, dtype=like.dtype)
         return mapped.view(rows, like.numel())
 
     def keep(self, tensor: Tensor) -> Tensor:
-        """The tensor itself, or if it is a table beyond the limit, its copy in a mapped file."""
-        if tensor.dim() != 2 or self.take(tensor.numel() * tensor.element_size()):
-            return tensor
-        table = self._mapped(tensor.shape[0], tensor[0])
-        return table.copy_(tensor)
+        """The tensor itself, or if it is a table, its copy, as `table` stores it."""
+        return tensor if tensor.dim() != 2 else self.table(len(tensor), tensor[0]).copy_(tensor)
 
     def take(self, size: int) -> bool:
         """Reserve `size` bytes of memory and return True; return False if the limit forbids it."""

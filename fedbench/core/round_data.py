@@ -19,16 +19,6 @@ Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one
 # another tensor could get the same `id`.
 Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
-# When fields have a value that have none at first
-_TURN = {"y": "in the hook `end`"}
-_ROUND = {
-    "steps": "from the hook `answer` on",
-    "effective_steps": "from the hook `answer` on, and with local SGD alone",
-    **dict.fromkeys(("models", "raw", "uploads", "statistics"), "from the hook `weigh` on"),
-    "i": "in the hook `receive`",
-    "new": "in the hook `evaluate`",
-}
-
 
 class OneLine:
     """Shows itself in one line; `_later` says when a field that is read too early has a value."""
@@ -106,7 +96,7 @@ def only_in_ask(w: Tensor) -> Tensor:
 class Turn(OneLine):
     """One client's turn in one round, as one part sees it; the states are the part's own."""
 
-    _later = _TURN
+    _later: ClassVar = {"y": "in the hook `end`"}
 
     fed: Federation
     """What stays the same in all rounds."""
@@ -209,7 +199,13 @@ class Round(OneLine):
     Fields without a value at first raise `FedbenchError` if they are read too early.
     """
 
-    _later = _ROUND
+    _later: ClassVar = {
+        "steps": "from the hook `answer` on",
+        "effective_steps": "from the hook `answer` on, and with local SGD alone",
+        **dict.fromkeys(("models", "raw", "uploads", "statistics"), "from the hook `weigh` on"),
+        "i": "in the hook `receive`",
+        "new": "in the hook `evaluate`",
+    }
 
     fed: Federation
     """What stays the same in all rounds."""

@@ -5,7 +5,7 @@ Images of m clients lie side by side as channels, (B, m·C, H, W); vectors as (m
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from fedbench.core.flat_network import Buffers, Called, CalledModules, Model, Net
 
 Found = tuple[Tensor, Tensor]  # logits and features of one client
+Mode = Literal["train", "eval"]
 
 
 class StackedNet:
@@ -26,14 +27,6 @@ class StackedNet:
         self._net, self._forms = net, CalledModules(net.module(), _form)
         layers = (layer for layer in net.module().modules() if not list(layer.children()))
         self._flattens_first = type(next(layers)) is nn.Flatten
-
-    def train(self, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
-        """Logits and features in training mode; the models' running statistics change."""
-        return self._call(self._forms.student, models, xs)
-
-    def eval(self, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
-        """Logits and features in evaluation mode."""
-        return self._call(self._forms.teacher, models, xs)
 
     def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
         """As `Net.place`, of weights (m, d); each layer's first dimension is m."""
@@ -48,7 +41,9 @@ class StackedNet:
         logits: Tensor = self._forms.student.module(seen)[0]
         return logits
 
-    def _call(self, module: Called, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
+    def call(self, mode: Mode, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
+        """Logits and features; in training the models' running statistics change."""
+        module = self._forms.student if mode == "train" else self._forms.teacher
         w, names = torch.stack([model.w for model in models]), models[0].buffers
         statistics = {name: torch.stack([m.buffers[name] for m in models]) for name in names}
         _tell(module, len(w))

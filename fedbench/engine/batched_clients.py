@@ -1,6 +1,6 @@
 """Trains several clients side by side, so that each operation of the network serves them all."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -30,8 +30,22 @@ def train_together(
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
     job = partial(local_round, own, start, differentiate=shared.differentiate)
+    running = [greenlet(job) for _ in clients]
     with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
-        return shared.together(job, clients)
+        try:
+            said = [one.switch(client) for one, client in zip(running, clients, strict=True)]
+            while waiting := [i for i, one in enumerate(running) if not one.dead]:
+                kind = next(k for k in _ORDER if any(said[i][0] == k for i in waiting))
+                asked = [i for i in waiting if said[i][0] == kind]
+                with torch.set_grad_enabled(kind == "train"):
+                    replies = shared.answers(kind, [said[i][1] for i in asked])
+                for i, reply in zip(asked, replies, strict=True):
+                    said[i] = running[i].switch(reply)
+        finally:
+            for one in running:  # left alone it would end later, in the code of another run
+                if one:
+                    one.throw()
+    return said
 
 
 class _SharedNet(Net):
@@ -55,55 +69,30 @@ class _SharedNet(Net):
             value, outputs = objective(w)
         return self._ask("gradient", value, w, outputs)
 
-    def together(
-        self, job: Callable[[PreparedClient], ClientResult], clients: Sequence[PreparedClient]
-    ) -> list[ClientResult]:
-        """What `job` returns for each client; until then it says (kind of answer, about what)."""
-        running = [greenlet(job) for _ in clients]
-        try:
-            said = [one.switch(client) for one, client in zip(running, clients, strict=True)]
-            while waiting := [i for i, one in enumerate(running) if not one.dead]:
-                kind = next(k for k in _ORDER if any(said[i][0] == k for i in waiting))
-                asked = [i for i in waiting if said[i][0] == kind]
-                answer = {"train": self._train, "eval": self._eval, "gradient": _gradients}[kind]
-                for i, reply in zip(asked, answer([said[i][1] for i in asked]), strict=True):
-                    said[i] = running[i].switch(reply)
-        finally:
-            for one in running:  # left alone it would end later, in the code of another run
-                if one:
-                    one.throw()
-        return said
-
     def _ask(self, kind: Kind, *about: Any) -> tuple[Any, Any]:
         mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile
         answer: tuple[Any, Any] = self._hub.switch((kind, about))
         torch.set_grad_enabled(mode)
         return answer
 
-    def _train(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
-        """Batch norm would count the zeros that fill up short batches, so these go one by one."""
+    def answers(self, kind: Kind, asked: Sequence[Any]) -> list[Any]:
+        """What clients get that wait for this kind of answer, from what each of them said."""
+        if kind == "gradient":
+            values, ws, outputs = zip(*asked, strict=True)
+            # copies: a view would keep the gradients of all clients in memory
+            copies = [g.clone() for g in torch.autograd.grad(values, ws)]
+            return list(zip(copies, outputs, strict=True))
         models, xs = zip(*asked, strict=True)
-        unequal = len(set(map(len, xs))) > 1
-        with torch.enable_grad():
-            if len(asked) == 1 or (unequal and self.has_batch_norm):
-                return [self._alone.train(m.w, m.buffers, x) for m, x in asked]
-            return self._stacked.train(models, xs)
-
-    def _eval(self, asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Tensor]]:
-        models, xs = zip(*asked, strict=True)
-        with torch.no_grad():
+        sizes = [len(x) for x in xs]
+        if kind == "eval":
             if len({tuple(map(id, (m.w, *m.buffers.values()))) for m in models}) > 1:
-                return self._stacked.eval(models, xs)
-            sizes = [len(x) for x in xs]
+                return self._stacked.call("eval", models, xs)
             z, features = self._alone.eval(models[0], torch.cat(xs))
-        return list(zip(torch.split(z, sizes), torch.split(features, sizes), strict=True))
-
-
-def _gradients(asked: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Tensor, Outputs]]:
-    """Copies, since a view would keep the gradients of all clients in memory."""
-    values, ws, outputs = zip(*asked, strict=True)
-    copies = [g.clone() for g in torch.autograd.grad(values, ws)]
-    return list(zip(copies, outputs, strict=True))
+            return list(zip(torch.split(z, sizes), torch.split(features, sizes), strict=True))
+        # batch norm would count the zeros that fill up short batches, so these go one by one
+        if len(asked) == 1 or (len(set(sizes)) > 1 and self.has_batch_norm):
+            return [self._alone.train(m.w, m.buffers, x) for m, x in asked]
+        return self._stacked.call("train", models, xs)
 
 
 def train_in_step(

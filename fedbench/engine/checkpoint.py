@@ -41,9 +41,9 @@ class ClientStates(UserDict[int, Any]):
 
     def __getitem__(self, client: int) -> Kept:
         kept: Kept | Path = self.data[client]
-        if isinstance(kept, list):
-            return kept
-        return [{k: v.clone() for k, v in state.items()} for state in _mapped(kept)]
+        if isinstance(kept, Path):
+            kept = torch.load(kept, weights_only=True, mmap=True)
+        return kept
 
     def __setitem__(self, client: int, states: Kept) -> None:
         size = sum(v.numel() * v.element_size() for state in states for v in state.values())
@@ -51,17 +51,9 @@ class ClientStates(UserDict[int, Any]):
         if isinstance(before, list) or (before is None and self._spill.take(size)):
             self.data[client] = states
         else:
-            self.data[client] = self._spill.folder / f"client-{client}.pt"
-            torch.save(states, self.data[client])
-
-    def state(self) -> dict[int, Kept]:
-        """The states of all clients, for a checkpoint; those on disk are mapped, not read."""
-        return {i: k if isinstance(k, list) else _mapped(k) for i, k in self.data.items()}
-
-
-def _mapped(file: Path) -> Kept:
-    states: Kept = torch.load(file, weights_only=True, mmap=True)
-    return states
+            file = self.data[client] = self._spill.folder / f"client-{client}.pt"
+            file.unlink(missing_ok=True)  # those who read the former still map it
+            torch.save(states, file)
 
 
 @dataclass
@@ -104,7 +96,7 @@ class Progress:
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
         global_model = self.global_model._asdict()
-        return vars(self) | {"global_model": global_model, "clients": self.clients.state()}
+        return vars(self) | {"global_model": global_model, "clients": dict(self.clients)}
 
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
@@ -149,9 +141,10 @@ class Checkpoints:
                 f"{file}: trained on data set '{data.name}' with checksum {checksum[:12]}, now "
                 f"{data.checksum[:12]}; restore the former data, or delete the folder {file.parent}"
             )
-        now, before = self._problem.spec.settings(), state.get("settings") or {}
+        now = self._problem.spec.settings()
+        before = state.get("settings") or now
         for key in before | now:
-            if before and before.get(key) != now.get(key):
+            if before.get(key) != now.get(key):
                 raise FedbenchError(
                     f"{file}: trained with {key} = {before.get(key)}, but its search now chooses "
                     f"{now.get(key)}; delete the folder {file.parent} to train the run anew"

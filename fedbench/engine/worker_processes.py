@@ -42,13 +42,12 @@ class Processes:
             self._workers = [_Worker(self._train, fed) for _ in range(self._count)]
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
-            worker.questions.start()
             with suppress(BrokenPipeError):  # the answer says so
                 worker.questions.send((start, groups[n :: self._count]))
-        answers: list[list[ClientResult]] = []
-        for i in range(len(groups)):
+        answers: list[list[ClientResult]] = [[] for _ in groups]
+        for n, worker in enumerate(self._workers):
             try:
-                answer = self._workers[i % self._count].answers.receive()
+                answer = worker.answers.receive()
             except EOFError:
                 answer = FedbenchError(
                     "a worker process was ended by the system, as it does when memory runs out; "
@@ -57,36 +56,34 @@ class Processes:
             if isinstance(answer, Exception):
                 _end(self._workers)
                 raise answer
-            answers.append(answer)
+            answers[n :: self._count] = answer
         return answers
 
 
 class _Channel:
-    """A way from one process to another: a pipe, and shared memory for tensors while it lasts."""
+    """A way from one process to another: a pipe, and shared memory for tensors while it lasts.
+
+    The next value may be sent when the last one was received.
+    """
 
     def __init__(self) -> None:
         self.receiver, self.sender = Pipe(duplex=False)
-        self._memory, self._used = memoryview(mmap(-1, _SHARED)), 0
-
-    def start(self) -> None:
-        """Let the sender use the memory from its start, as nothing in it is waited for."""
-        self._used = 0
+        self._memory = memoryview(mmap(-1, _SHARED))
 
     def send(self, value: object) -> None:
-        places: list[tuple[int, int]] = []
-        stream = io.BytesIO()
+        places, stream = [(0, 0)], io.BytesIO()
 
         def goes_through_pipe(buffer: pickle.PickleBuffer) -> bool:
-            first, last = self._used, self._used + buffer.raw().nbytes
+            first = places[-1][1]
+            last = first + buffer.raw().nbytes
             if last > _SHARED:
                 return True
             self._memory[first:last] = buffer.raw()
             places.append((first, last))
-            self._used = last
             return False
 
         _Pickler(stream, pickle.HIGHEST_PROTOCOL, buffer_callback=goes_through_pipe).dump(value)
-        self.sender.send((places, stream.getvalue()))
+        self.sender.send((places[1:], stream.getvalue()))
 
     def receive(self, fed: Federation | None = None) -> Any:
         """What was sent next, copied; raises `EOFError` if the other process has ended."""
@@ -123,13 +120,10 @@ def _serve(train: Train, fed: Federation | None, questions: _Channel, answers: _
     torch.set_num_threads(1)
     while True:
         start, groups = questions.receive(fed)
-        answers.start()
-        for group in groups:
-            try:
-                answer: object = train(start, group)
-            except Exception as error:  # which the other process raises
-                answer = error
-            answers.send(answer)
+        try:
+            answers.send([train(start, group) for group in groups])
+        except Exception as error:  # which the other process raises
+            answers.send(error)
 
 
 class _Pickler(pickle.Pickler):

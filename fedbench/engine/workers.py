@@ -128,7 +128,7 @@ def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
     if gains and not net.has_dropout:  # which would draw other numbers
         with suppress(TypeError, RuntimeError):  # no stacked form; or sizes do not fit
             stacked = StackedNet(net)
-            stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
+            stacked.call("eval", [net.start()] * 2, [task.prepare(task.x[:1])] * 2)
             return stacked
     return None
 

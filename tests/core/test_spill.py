@@ -27,7 +27,7 @@ def test_states_beyond_the_limit_come_back_from_files():
     states[2] = [{"v": torch.full((2,), 7.0, dtype=torch.float64)}, {}]
     assert [float(states[c][0]["v"].sum()) for c in sorted(states)] == [14, 8]
     copy = ClientStates(Spill(1.0))
-    copy.update(states.state())
+    copy.update(states)
     assert float(copy[2][0]["v"][0]) == 7
 
 

@@ -88,7 +88,7 @@ def test_two_linear_layers_at_once_by_hand():
     net = Net(nn.Linear(2, 1))
     models = [Model(torch.tensor(w), {}) for w in ([2.0, 3.0, 1.0], [5.0, 7.0, 0.0])]
     ones = torch.ones(1, 2)
-    found = StackedNet(_sequential(net)).train(models, [ones, torch.cat([ones, 2 * ones])])
+    found = StackedNet(_sequential(net)).call("train", models, [ones, torch.cat([ones, 2 * ones])])
     assert [z.flatten().tolist() for z, _ in found] == [[6.0], [12.0, 24.0]]
 
 
@@ -102,7 +102,7 @@ def test_a_layer_that_stands_twice_in_a_network_has_one_weight():
     net = Net(nn.Sequential(layer, nn.Flatten(), layer))
     assert net.d == 1
     models = [Model(torch.tensor([w]), {}) for w in (2.0, 3.0)]
-    found = StackedNet(net).train(models, [torch.ones(1, 1)] * 2)
+    found = StackedNet(net).call("train", models, [torch.ones(1, 1)] * 2)
     assert [logits.tolist() for logits, _ in found] == [[[4.0]], [[9.0]]]
 
 

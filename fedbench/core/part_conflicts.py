@@ -29,12 +29,10 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)
-    _refuse_rivals(parts, names)
-    for part, name in zip(parts, names, strict=True):
         if not part.SETTINGS and not any(overriding([part], hook) for hook in _HOOKS):
-            raise FedbenchError(
-                f"parts: '{name}' overrides no hook, so it is FedAvg; hooks: {', '.join(_HOOKS)}"
-            )
+            said = f"parts: '{names[i]}' overrides no hook, so it is FedAvg"
+            raise FedbenchError(f"{said}; hooks: {', '.join(_HOOKS)}")
+    _refuse_rivals(parts, names)
 
 
 def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:

@@ -176,12 +176,9 @@ def _object(value: Any) -> dict[str, Any]:
         content = _module(value)
     elif isinstance(value, types.FunctionType):
         return _function(value)
-    elif is_dataclass(value) and not isinstance(value, type):
-        content = {
-            "parameters": {f.name: _described(getattr(value, f.name)) for f in fields(value)}
-        }
-    elif isinstance(value, Checked):
-        content = {"parameters": _described(vars(value))}
+    elif isinstance(value, Checked) or (is_dataclass(value) and not isinstance(value, type)):
+        own = [f.name for f in fields(value)] if is_dataclass(value) else vars(value)
+        content = {"parameters": {name: _described(getattr(value, name)) for name in own}}
     else:
         called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
         return {_UNKNOWN: _qualified(value if called else type(value))}

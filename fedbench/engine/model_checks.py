@@ -126,10 +126,8 @@ def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, plac
     lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
     if not (lone and net.has_batch_norm):
         return
-    start = net.start()
     try:
-        with torch.no_grad(), seeded(0, x.device):
-            net.train(start.w, start.buffers, x)
+        _outputs(net, x, "training")
     except ValueError:
         why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
         raise FedbenchError(
@@ -140,8 +138,7 @@ def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, plac
 
 def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
-    with torch.no_grad():
-        values = loss(net.eval(net.start(), x)[0], y)
+    values = loss(_outputs(net, x, "evaluation"), y)
     if values.shape != y.shape:
         raise FedbenchError(
             f"loss: gives values of shape {tuple(values.shape)} for {len(x)} samples; it must give "

@@ -38,7 +38,7 @@ def train_together(
                 kind = next(k for k in _ORDER if any(said[i][0] == k for i in waiting))
                 asked = [i for i in waiting if said[i][0] == kind]
                 with torch.set_grad_enabled(kind == "train"):
-                    replies = shared.answers(kind, [said[i][1] for i in asked])
+                    replies = shared.reply(kind, [said[i][1] for i in asked])
                 for i, reply in zip(asked, replies, strict=True):
                     said[i] = running[i].switch(reply)
         finally:
@@ -75,7 +75,7 @@ class _SharedNet(Net):
         torch.set_grad_enabled(mode)
         return answer
 
-    def answers(self, kind: Kind, asked: Sequence[Any]) -> list[Any]:
+    def reply(self, kind: Kind, asked: Sequence[Any]) -> list[Any]:
         """What clients get that wait for this kind of answer, from what each of them said."""
         if kind == "gradient":
             values, ws, outputs = zip(*asked, strict=True)

@@ -40,10 +40,9 @@ class ClientStates(UserDict[int, Any]):
         self._spill = spill
 
     def __getitem__(self, client: int) -> Kept:
-        kept: Kept | Path = self.data[client]
-        if isinstance(kept, Path):
-            kept = torch.load(kept, weights_only=True, mmap=True)
-        return kept
+        kept: Any = self.data[client]
+        states: Kept = kept if isinstance(kept, list) else torch.load(kept, mmap=True)
+        return states
 
     def __setitem__(self, client: int, states: Kept) -> None:
         size = sum(v.numel() * v.element_size() for state in states for v in state.values())

@@ -1,14 +1,17 @@
-"""The base of every model: a body that gives features, a head that classifies them."""
+"""The base of every model: a body with a head, and weights that are drawn or published."""
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from fedbench.base.checks import Checked
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import exists
 from fedbench.data.dataset import Inputs
 
 Fan = Literal["fan_in", "fan_out"]
@@ -71,3 +74,30 @@ def with_projection(module: nn.Module, width: int, classes: int, example: Tensor
     hidden = [] if has_hidden else [nn.Linear(size, size), nn.ReLU()]
     head = nn.Sequential(*hidden, nn.Linear(size, width))
     return BodyHead(nn.Sequential(body, head), nn.Linear(width, classes))
+
+
+def read_checkpoint(
+    file: Path, prefix: str, wanted: Mapping[str, Tensor], besides: tuple[str, ...] = ()
+) -> dict[str, Tensor]:
+    """The `wanted` tensors of a file, where all have a prefix, but for those named `besides`."""
+    if not exists(file):
+        raise FedbenchError(
+            f"{file} is not there; put the published weights there (--data-dir or FEDBENCH_DATA "
+            "names the data folder), or use weights = 'random'"
+        )
+    remedy = "put a sound one in its place, or use weights = 'random'"
+    with failing(f"{file}: not a readable safetensors file", remedy):
+        whole = load_file(file)
+    own = [name for name in whole if name.startswith(prefix) and not name.startswith(besides)]
+    tensors = {name.removeprefix(prefix): whole[name] for name in own}
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    needed = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+    differ = sorted({name for name, _ in shapes.items() ^ needed.items()})
+    if differ:
+        found, asked = (each.get(differ[0], "missing") for each in (shapes, needed))
+        raise FedbenchError(
+            f"{file}: the shape of {prefix}{differ[0]} is {found} in the file and {asked} in the "
+            f"model of this run, and {len(differ) - 1} other tensors differ; use the checkpoint's "
+            "sizes and vocabulary, or weights = 'random'"
+        )
+    return tensors

@@ -11,8 +11,7 @@ from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.pretrained import read_checkpoint
+from fedbench.models.architecture import Architecture, BodyHead, read_checkpoint
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Residual networks: He et al.'s for small images, and those of torchvision's blocks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -102,10 +103,7 @@ class RN8(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (64)."""
-        first, inputs = at_side("RN8", inputs, self.side)
-        norm = norms(self.norm, per_group=self.per_group)
-        planes = scaled((16, 32, 64), self.width)
-        return _network(inputs, first, BasicBlock, norm, planes, [self.blocks] * 3)
+        return _network(self, inputs, BasicBlock, (16, 32, 64), [self.blocks] * 3)
 
 
 @dataclass(frozen=True)
@@ -130,11 +128,7 @@ class RN18(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (512)."""
-        first, inputs = at_side("RN18", inputs, self.side)
-        norm = norms(self.norm, self.groups, self.per_group)
-        planes = scaled((64, 128, 256, 512), self.width)
-        blocks, large = [self.blocks] * 4, self.stem == "imagenet"
-        return _network(inputs, first, BasicBlock, norm, planes, blocks, large)
+        return _network(self, inputs, BasicBlock, (64, 128, 256, 512), [self.blocks] * 4)
 
 
 @dataclass(frozen=True)
@@ -157,22 +151,18 @@ class RN50(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (2048)."""
-        first, inputs = at_side("RN50", inputs, self.side)
-        norm = norms(self.norm, per_group=self.per_group)
-        planes = scaled((64, 128, 256, 512), self.width)
-        return _network(inputs, first, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
+        blocks = scaled((3, 4, 6, 3), self.depth)
+        return _network(self, inputs, Bottleneck, (64, 128, 256, 512), blocks)
 
 
 def _network(
-    inputs: Inputs,
-    first: nn.Module,
-    kind: type[BasicBlock | Bottleneck],
-    norm: Norm,
-    planes: list[int],
-    blocks: list[int],
-    large: bool = False,
+    model: RN8 | RN18 | RN50, inputs: Inputs, kind: Any, widths: Sequence[int], blocks: list[int]
 ) -> BodyHead:
-    """Stem, stages of these planes and blocks, global mean and classifier; `large`: the stem's."""
+    """Stem, stages of these widths, times the model's, and blocks, global mean and classifier."""
+    first, inputs = at_side(type(model).__name__, inputs, model.side)
+    planes = scaled(widths, model.width)
+    norm = norms(model.norm, getattr(model, "groups", 1), model.per_group)
+    large = isinstance(model, RN18) and model.stem == "imagenet"
     size, stride, padding = (7, 2, 3) if large else (3, 1, 1)
     conv = nn.Conv2d(inputs.shape[0], planes[0], size, stride, padding, bias=False)
     layers: list[nn.Module] = [first, conv, norm(planes[0]), nn.ReLU(inplace=True)]

@@ -10,9 +10,8 @@ from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Layers, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.models.architecture import Architecture, BodyHead
+from fedbench.models.architecture import Architecture, BodyHead, read_checkpoint
 from fedbench.models.layers import at_side, scaled
-from fedbench.models.pretrained import read_checkpoint
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
 """Residual networks: He et al.'s for small images, and those of torchvision's blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
@@ -38,47 +37,24 @@ class RN20(Architecture):
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
         norm = norms(self.norm, self.groups)
         stem = nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False)
-        layers: list[nn.Module] = [stem, norm(c[0]), nn.ReLU()]
-        for stage, (before, after) in enumerate(zip([c[0], *c], c, strict=False)):
-            for block in range(self.blocks):
-                stride = 2 if stage and not block else 1
-                layers.append(_Block(after if block else before, after, stride, norm))
-        body = nn.Sequential(*layers, global_mean())
+        stages = _stages(BasicBlock, norm, c, [self.blocks] * 3, _Shortcut)
+        body = nn.Sequential(stem, norm(c[0]), nn.ReLU(), *stages, global_mean())
         return BodyHead(body, nn.Linear(c[-1], inputs.outputs))
 
 
-class _Block(nn.Module):
-    """Two 3×3 convolutions, and a shortcut that subsamples and pads with zeros (option A)."""
+class _Shortcut(nn.Module):
+    """Option A: each `stride`-th pixel, and more channels of zeros, half before and half after."""
 
     layerwise = True  # see `core/stacked_network`
-
-    def __init__(self, before: int, after: int, stride: int, norm: Norm) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(before, after, 3, stride, padding=1, bias=False)
-        self.norm1 = norm(after)
-        self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
-        self.norm2 = norm(after)
-        self.short = _Shortcut(stride, after - before)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out = torch.relu(self.norm1(self.conv1(x)))
-        return torch.relu(self.norm2(self.conv2(out)) + self.short(x))
-
-
-class _Shortcut(nn.Module):
-    """Every `stride`-th pixel, and `extra` channels of zeros, half before and half after."""
-
-    layerwise = True
     clients = 1  # whose channels lie side by side
 
-    def __init__(self, stride: int, extra: int) -> None:
+    def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
-        self.stride, self.zeros = stride, (extra // 2, extra - extra // 2)
+        more = after - before
+        self.stride, self.zeros = stride, (more // 2, more - more // 2)
 
     def forward(self, x: Tensor) -> Tensor:
         short = x[:, :, :: self.stride, :: self.stride]
-        if not any(self.zeros):
-            return short
         each = short.reshape(len(x), self.clients, -1, *short.shape[2:])
         return F.pad(each, (0, 0, 0, 0, *self.zeros)).flatten(1, 2)
 
@@ -168,17 +144,25 @@ def _network(
     layers: list[nn.Module] = [first, conv, norm(planes[0]), nn.ReLU(inplace=True)]
     if large:
         layers.append(nn.MaxPool2d(3, stride=2, padding=1))
+
+    def shortcut(before: int, after: int, stride: int) -> nn.Module:
+        return nn.Sequential(conv1x1(before, after, stride), norm(after))
+
+    body = nn.Sequential(*layers, *_stages(kind, norm, planes, blocks, shortcut), global_mean())
+    draw_he_weights(body)
+    return BodyHead(body, nn.Linear(planes[-1] * kind.expansion, inputs.outputs))
+
+
+def _stages(
+    kind: Any, norm: Norm, planes: list[int], blocks: list[int], shortcut: Callable[..., nn.Module]
+) -> Iterator[nn.Module]:
+    """The blocks of each stage; those whose shortcut is not the identity get one."""
     before = planes[0]
     for stage, (width, count) in enumerate(zip(planes, blocks, strict=True)):
         for number in range(count):
             stride, after = 2 if stage and not number else 1, width * kind.expansion
-            short = None
-            if stride > 1 or before != after:
-                short = nn.Sequential(conv1x1(before, after, stride), norm(after))
+            short = shortcut(before, after, stride) if stride > 1 or before != after else None
             block: Any = kind(before, width, stride, short, norm_layer=norm)
             block.layerwise = True  # it adds, and calls its layers; see `core/stacked_network`
-            layers.append(block)
+            yield block
             before = after
-    body = nn.Sequential(*layers, global_mean())
-    draw_he_weights(body)
-    return BodyHead(body, nn.Linear(before, inputs.outputs))

@@ -18,7 +18,7 @@ from fedbench.core.flat_network import Model
 from fedbench.core.mapped_tensors import Spill
 from fedbench.core.round_data import State
 from fedbench.engine.probe import Cells
-from fedbench.engine.problem import ClientResult, PreparedClient, Problem
+from fedbench.engine.problem import Problem
 from fedbench.store import CHECKPOINT, RunFolder
 
 Row = dict[str, float]
@@ -75,22 +75,6 @@ class Progress:
     users_draw: bool = False  # see `LocalTask.users`
     memory: list[State] = field(default_factory=list)  # the tensors that each probe stores
     tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
-
-    def count(self, c: PreparedClient, reply: ClientResult, size: int, losses: bool) -> None:
-        """Take what a client stores, and its loss if it is uploaded; count passes and traffic."""
-        self.clients[c.client] = reply.state
-        self.passes += sum(map(len, c.rows))
-        self.traffic["down"] += size + floats(t.msg for t in c.turns)
-        self.traffic["up"] += size + floats(reply.upload) + losses
-        if losses:
-            self.losses[c.client] = float(reply.loss)
-
-    def keep_best(self, scored: Model, row: Row) -> None:
-        """Keep the model if none before was as good on held-out data, by the row's scores."""
-        if "val_loss" in row:
-            score = row.get("val_accuracy", -row["val_loss"])
-            if score > self.best_score:
-                self.best, self.best_score = {"w": scored.w, **scored.buffers}, score
 
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""

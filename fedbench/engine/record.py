@@ -67,14 +67,12 @@ class Result:
             raise FedbenchError(f"{folder}: no finished run; a folder in results/runs holds one")
         names = {Path(name).stem for name in record["files"] if name.endswith(".parquet")}
         stored = files.tensors(record)
-        best = {k: v for k, v in stored.items() if k.startswith("best/")}
-        tensors = {k: v for k, v in stored.items() if k not in best}
+        best = {k[5:]: stored.pop(k) for k in list(stored) if k.startswith("best/")}
         given, resolved = record.get("objects", ()), record["resolved"]
         return cls(
             spec=RunSpec(**{k: v for k, v in resolved.items() if k not in given}),
-            history=files.history(record), weights=tensors.pop("w", None), buffers=tensors,
-            status=record["status"], record=record,
-            best={name.removeprefix("best/"): value for name, value in best.items()},
+            history=files.history(record), weights=stored.pop("w", None), buffers=stored,
+            status=record["status"], record=record, best=best,
             tables={name: files.table(name, record) for name in sorted(names - {"rounds"})},
         )  # fmt: skip
 

@@ -133,13 +133,9 @@ class Training:
     @property
     def over(self) -> bool:
         """Whether all rounds have been made, the spec's rule ends the run, or it diverged."""
-        progress = self.progress
+        progress, stop = self.progress, self.spec.stop
         done = progress.diverged or progress.round >= self.spec.rounds
-        return done or self._ended(progress.rows)
-
-    def _ended(self, rows: Sequence[Row]) -> bool:
-        stop = self.spec.stop
-        return stop is not None and stop.ends([row[stop.column] for row in rows])
+        return done or bool(stop and stop.ends([row[stop.column] for row in progress.rows]))
 
     def run(self) -> Result:
         """Make all remaining rounds, and write the run's files if it has a folder."""
@@ -170,19 +166,22 @@ class Training:
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
         row, scored = self._scores(r, copies, loss) if due else ({}, progress.global_model)
-        progress.diverged |= due and not math.isfinite(row["loss"])
-        last = last or progress.diverged or (due and self._ended([*progress.rows, row]))
-        progress.keep_best(scored, row)
+        if due:
+            progress.diverged |= not math.isfinite(row["loss"])
+            progress.rows.append(row)
+        if "val_loss" in row:
+            score = row.get("val_accuracy", -row["val_loss"])
+            if score > progress.best_score:
+                progress.best, progress.best_score = {"w": scored.w, **scored.buffers}, score
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
-            scored=scored, evaluated=due, last=last, stored=self._stored,
+            scored=scored, evaluated=due, last=self.over, stored=self._stored,
         )  # fmt: skip
         row |= {} if progress.diverged else self._watch(scene, {*row, *self._clocks()})
         self.clock.settle(progress.seconds)
-        if due:
-            progress.rows.append(row | self._clocks())
-            if self.watch:
-                self.watch(dict(row))
+        if due and self.watch:
+            self.watch(dict(row))
+        row |= self._clocks()
         for part, copy in zip(self.parts, copies, strict=True):
             require_tensors(part, copy.state)
         progress.server = [copy.state for copy in copies]
@@ -211,7 +210,12 @@ class Training:
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
                 require_tensors(part, t.msg, t.upload, t.state)
-            progress.count(c, reply, size, asks_losses)
+            progress.clients[c.client] = reply.state
+            progress.passes += sum(map(len, c.rows))
+            progress.traffic["down"] += size + floats(t.msg for t in c.turns)
+            progress.traffic["up"] += size + floats(reply.upload) + asks_losses
+            if asks_losses:
+                progress.losses[c.client] = float(reply.loss)
         return before, replies
 
     def _stored(self, client: int) -> list[State]:

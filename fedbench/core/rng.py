@@ -1,9 +1,10 @@
 """Random generators, each seeded by (seed, round, client, purpose)."""
 
 import contextlib
+import pickle
 import random
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +17,7 @@ class GeneratorStates(NamedTuple):
 
     cpu: bytes
     cuda: bytes = b""
-    numpy: tuple[Any, ...] = ()
-    python: tuple[Any, ...] = ()
+    users: bytes = b""  # NumPy's and Python's
 
     @classmethod
     def now(cls, device: torch.device, users: bool = True) -> "GeneratorStates":
@@ -26,8 +26,7 @@ class GeneratorStates(NamedTuple):
         cuda = torch.cuda.get_rng_state(device).numpy().tobytes() if device.type == "cuda" else b""
         if not users:
             return cls(cpu, cuda)
-        name, words, *rest = cast("tuple[Any, ...]", np.random.get_state(legacy=True))  # noqa: NPY002
-        return cls(cpu, cuda, (name, words.tobytes(), *rest), random.getstate())
+        return cls(cpu, cuda, pickle.dumps((np.random.get_state(), random.getstate())))  # noqa: NPY002
 
     def restore(self, device: torch.device) -> None:
         """Let the generators go on from these states."""
@@ -35,10 +34,10 @@ class GeneratorStates(NamedTuple):
         if self.cuda:
             state = torch.frombuffer(bytearray(self.cuda), dtype=torch.uint8)
             torch.cuda.set_rng_state(state, device)
-        if self.numpy:
-            name, words, *rest = self.numpy
-            np.random.set_state((name, np.frombuffer(words, np.uint32), *rest))  # noqa: NPY002
-            random.setstate(self.python)
+        if self.users:
+            numpy, python = pickle.loads(self.users)  # noqa: S301  # made by `now`
+            np.random.set_state(numpy)  # noqa: NPY002
+            random.setstate(python)
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -68,18 +68,14 @@ def own_gpu() -> torch.device:
     if count < 2:
         return torch.device("cuda")
     folder = Path(tempfile.gettempdir()) / f"fedbench-gpus-{os.getuid()}"
-    place = next(i for i in itertools.count() if take(folder / _name(i, count)))
+    # jobs may see other GPUs each, and name them by other numbers
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "").replace(" ", "").split(",")
+    own: Sequence[object] = seen if seen[0] and len(seen) >= count else range(count)
+    files = (folder / f"{own[i % count]}-{i // count}.lock" for i in itertools.count())
+    place = next(i for i, file in enumerate(files) if take(file))
     gpu = torch.device("cuda", place % count)
     torch.cuda.set_device(gpu)  # for code that asks for 'cuda' alone
     return gpu
-
-
-def _name(place: int, count: int) -> str:
-    """The file of a place; jobs may see other GPUs each, and name them by other numbers."""
-    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    number = place % count
-    gpu = seen[number].strip() if number < len(seen) and seen[0] else str(number)
-    return f"{gpu}-{place // count}.lock"
 
 
 def same_bits_on(device: torch.device) -> torch.device:

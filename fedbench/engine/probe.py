@@ -129,27 +129,22 @@ def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
     taken: the columns that the run has without probes. Two probes may share one that both declare.
     """
     seen, wrote = probe.see(s), f"watch: {type(probe).__name__.lower()} wrote"
-    columns, rows = _own(seen.columns), [_own(row) for row in seen.rows]
-    for column, cell in (item for row in rows for item in row.items()):
-        if not isinstance(cell, int | float | str):
-            raise FedbenchError(
-                f"{wrote} {shown(cell)} into the column '{column}' of its table; it must be a "
-                "number, such as float(x), or a word"
-            )
-    for column, value in columns.items() if s.evaluated else ():
+    for column in seen.columns if s.evaluated else ():
         if column in taken:
             raise FedbenchError(f"{wrote} the column '{column}', which the run has without it")
         if column not in probe.COLUMNS:
             declared = ", ".join(probe.COLUMNS) or "nothing"
-            raise FedbenchError(
-                f"{wrote} the column '{column}', but its COLUMNS declare {declared}"
-            )
-        if not isinstance(value, int | float):
-            raise FedbenchError(
-                f"{wrote} {shown(value)} into the column '{column}'; it must be a number, float(x)"
-            )
-    return Sight(columns, rows)
+            said = f"{wrote} the column '{column}', but its COLUMNS declare {declared}"
+            raise FedbenchError(said)
+    columns = _own(seen.columns if s.evaluated else {}, int | float, wrote, "; it must be a number")
+    of_table = " of its table; it must be a number or a word"
+    return Sight(columns, [_own(row, int | float | str, wrote, of_table) for row in seen.rows])
 
 
-def _own(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+def _own(values: dict[str, Any], kinds: Any, wrote: str, rule: str) -> dict[str, Any]:
+    own = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+    for column, value in own.items():
+        if not isinstance(value, kinds):
+            said = f"{wrote} {shown(value)} into the column '{column}'{rule}"
+            raise FedbenchError(f"{said}; of a tensor x it is float(x)")
+    return own

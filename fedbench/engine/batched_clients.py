@@ -13,14 +13,14 @@ from torch.nn.utils.rnn import pad_sequence
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
-from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient
 
 Kind = Literal["eval", "train", "gradient"]
 _ORDER: tuple[Kind, ...] = ("eval", "train", "gradient")  # a gradient waits for all losses
 
 
 def train_together(
-    task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
+    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
     """Train these clients side by side in the calling thread; `stacked` is the task's network.
 
@@ -29,7 +29,7 @@ def train_together(
     """
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
-    job = partial(local_round, own, start, differentiate=shared.differentiate)
+    job = partial(local_round, own, differentiate=shared.differentiate)
     running = [greenlet(job) for _ in clients]
     with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
         try:
@@ -96,20 +96,19 @@ class _SharedNet(Net):
 
 
 def train_in_step(
-    task: LocalTask, stacked: StackedNet, start: RoundStart, clients: Sequence[PreparedClient]
+    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
     """Train these clients, of whose steps no part sees any, in step; those with most come first."""
     with torch.no_grad():
-        x = start.global_model.w
-        w = torch.stack([task.through("begin", x, c.turns) for c in clients])
-        steps = _StepsOfSeveral(task, start.lr, stacked, w, {})
+        w = torch.stack([task.through("begin", c.start.w, c.turns) for c in clients])
+        steps = _StepsOfSeveral(task, clients[0].lr, stacked, w, {})
         total = w.new_zeros(len(clients))
         for k, batch in enumerate(_batches(task, clients, w.dtype)):
             active = len(batch[2])
             steps.keep(active)
             total[:active] += steps.make(k, batch)
         return [
-            finished(task, start, client.turns, Model(own.clone(), {}), loss / len(client.rows))
+            finished(task, client, Model(own.clone(), {}), loss / len(client.rows))
             for client, own, loss in zip(clients, steps.w, total, strict=True)
         ]
 

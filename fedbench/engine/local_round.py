@@ -15,7 +15,7 @@ from fedbench.core.part import Part, overriding
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round_data import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, RoundStart, same_shape
+from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, same_shape
 
 _SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10
 
@@ -42,21 +42,18 @@ def by_autograd(objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
 
 
 def local_round(
-    task: LocalTask,
-    start: RoundStart,
-    client: PreparedClient,
-    differentiate: Autograd = by_autograd,
+    task: LocalTask, client: PreparedClient, differentiate: Autograd = by_autograd
 ) -> ClientResult:
     """Train one client in the calling thread; its turns are written to."""
-    turns, buffers = client.turns, start.global_model.buffers
+    turns, buffers = client.turns, client.start.buffers
     with torch.no_grad(), task.dropout(client):
-        w = task.through("begin", start.global_model.w, turns)
+        w = task.through("begin", client.start.w, turns)
         for i in overriding(task.parts, "begin_buffers"):
             buffers = task.parts[i].begin_buffers(buffers, turns[i])
         steps: StepsInPlace | _StepsOnVector = (
-            StepsInPlace(task, start.lr, task.net, w.clone(), buffers)
+            StepsInPlace(task, client.lr, task.net, w.clone(), buffers)
             if task.is_plain and differentiate is by_autograd
-            else _StepsOnVector(task, start, turns, differentiate, w, buffers)
+            else _StepsOnVector(task, client, differentiate, w, buffers)
         )
         total, samples = w.new_zeros(()), feed(task.inputs, client.rows, client.views)
         for k in range(len(client.rows)):
@@ -64,7 +61,7 @@ def local_round(
                 t.k = k
             total = total + steps.make(k, next(samples))
         trained = Model(steps.w, steps.buffers)
-        return finished(task, start, turns, trained, total / len(client.rows))
+        return finished(task, client, trained, total / len(client.rows))
 
 
 def feed(
@@ -91,15 +88,13 @@ def feed(
             yield from zip(torch.split(x, sizes), torch.split(y, sizes), strict=True)
 
 
-def finished(
-    task: LocalTask, start: RoundStart, turns: Sequence[Turn], y: Model, loss: Tensor
-) -> ClientResult:
+def finished(task: LocalTask, client: PreparedClient, y: Model, loss: Tensor) -> ClientResult:
     """Let the parts end their turns at the trained model; returns what the client hands back."""
-    changed: Tensor | None = None
+    turns, changed = client.turns, None
     if ending := overriding(task.parts, "end"):
         for i in ending:
             turns[i].k, turns[i].y = turns[i].H, y
-        changed = task.through("end", start.global_model.w - y.w, turns)
+        changed = task.through("end", client.start.w - y.w, turns)
     upload, state = [t.upload for t in turns], [t.state for t in turns]
     return ClientResult(y.w, changed, upload, state, y.buffers, loss)
 
@@ -146,8 +141,7 @@ class _StepsOnVector:
     """
 
     task: LocalTask
-    start: RoundStart
-    turns: Sequence[Turn]
+    client: PreparedClient
     differentiate: Autograd
     w: Tensor
     buffers: Buffers
@@ -166,7 +160,7 @@ class _StepsOnVector:
         step: the order of convention 4.
         """
         self._samples, self._first, self._seen, self._noise = samples, [], {}, None
-        task, parts, turns, w = self.task, self.task.parts, self.turns, self.w
+        task, parts, turns, w = self.task, self.task.parts, self.client.turns, self.w
         gradient: Gradient = self._inner
         for i in overriding(parts, "grad"):
             gradient = _wrap(parts[i], gradient, turns[i])
@@ -183,7 +177,7 @@ class _StepsOnVector:
         for i in overriding(parts, "after"):
             parts[i].after(self._batch(first.logits, first.features, w), turns[i])
         del self._samples, self._seen  # before memory is taken for the next
-        self.w = torch.add(w, step, alpha=-self.start.lr)  # rounded once, as in torch.optim
+        self.w = torch.add(w, step, alpha=-self.client.lr)  # rounded once, as in torch.optim
         self.buffers = first.buffers
         return first.loss
 
@@ -209,7 +203,7 @@ class _StepsOnVector:
 
     def _objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
         """(loss with all parts' terms, outputs); the outputs hold the loss without them."""
-        task, parts, turns = self.task, self.task.parts, self.turns
+        task, parts, turns = self.task, self.task.parts, self.client.turns
         x, y = self._samples
         buffers = {name: value.clone() for name, value in self.buffers.items()}
         z, features = task.net.train(w, buffers, x)
@@ -226,7 +220,7 @@ class _StepsOnVector:
         x, y = self._samples
         return Batch(
             x=x, y=y, logits=z, features=features, w=w, net=self.task.net, seen=self._seen,
-            global_model=self.start.global_model, criterion=self.task.loss,
+            global_model=self.client.start, criterion=self.task.loss,
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,9 +32,7 @@ _OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 
 
-def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
-    """The cross-entropy −log softmax(z)_y of logits z (B, C), one value per sample (B,)."""
-    return F.cross_entropy(z, y, reduction="none")
+cross_entropy = partial(F.cross_entropy, reduction="none")  # one value per sample (B,)
 
 
 def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
@@ -64,18 +63,12 @@ class UsersCode:
 
 
 @dataclass(frozen=True)
-class RoundStart:
-    """What all clients of a round start from: the global model x_t and the learning rate η_t."""
-
-    global_model: Model
-    lr: float
-
-
-@dataclass(frozen=True)
 class PreparedClient:
     """One client, ready to train, with a turn per part."""
 
     client: int
+    start: Model  # the global model x_t
+    lr: float  # η_t
     turns: list[Turn]
     rows: list[Tensor]  # the samples of each local step's batch
     views: list[Tensor] | None  # how each of them is cropped and flipped; None: not at all

@@ -112,7 +112,7 @@ def prepare(
         turns[i].drawn = part.draw(rng, turns[i])
     seen = views(spec.augment, rows, spec.seed, r.round, client) if spec.augment else None
     noise = seeds.number(spec.seed, r.round, client, "dropout")
-    return PreparedClient(client, turns, rows, seen, noise)
+    return PreparedClient(client, Model(r.w, r.buffers), r.lr, turns, rows, seen, noise)
 
 
 def rows_of_batches(problem: Problem, t: int, client: int, amount: int) -> list[Tensor]:

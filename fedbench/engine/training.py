@@ -26,7 +26,7 @@ from fedbench.engine.checkpoint import Checkpoints, ClientStates, Progress, Row,
 from fedbench.engine.given_objects import Objects
 from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
-from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
@@ -203,8 +203,7 @@ class Training:
             copy.set_steps([len(c.rows) for c in clients])
         progress.traffic["up"] += rounds.exchange(self.problem, copies, clients)
         before = rounds.snapshot(clients)
-        start = RoundStart(Model(r.w, r.buffers), r.lr)
-        replies = self.workers.train(start, clients)
+        replies = self.workers.train(clients)
         progress.users_draw = self.problem.task.users.draws
         asks_losses = "losses" in names_of(self.problem.sampler)  # which clients then upload
         for c, reply in zip(clients, replies, strict=True):

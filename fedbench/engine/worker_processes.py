@@ -6,6 +6,7 @@ import pickle
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from mmap import mmap
 from multiprocessing import Pipe, get_context
 from multiprocessing.util import Finalize
@@ -16,11 +17,11 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
-from fedbench.core.round_data import Federation, Turn
-from fedbench.engine.problem import ClientResult, PreparedClient, RoundStart
+from fedbench.core.round_data import Federation
+from fedbench.engine.problem import ClientResult, PreparedClient
 
 Group = Sequence[PreparedClient]
-Train = Callable[[RoundStart, Group], list[ClientResult]]
+Train = Callable[[Group], list[ClientResult]]
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 _SHARED = 2**26  # bytes of memory for each way of each worker; what is not used costs nothing
 
@@ -35,7 +36,7 @@ class Processes:
         self._train, self._count = train, count
         self._workers: list[_Worker] = []
 
-    def map(self, start: RoundStart, groups: Sequence[Group]) -> list[list[ClientResult]]:
+    def map(self, groups: Sequence[Group]) -> list[list[ClientResult]]:
         """What `train` returns for each group; raises what it raised, and is not called again."""
         if not self._workers:
             fed = next((t.fed for t in groups[0][0].turns), None)
@@ -43,7 +44,7 @@ class Processes:
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
             with suppress(BrokenPipeError):  # the answer says so
-                worker.questions.send((start, groups[n :: self._count]))
+                worker.questions.send(groups[n :: self._count])
         answers: list[list[ClientResult]] = [[] for _ in groups]
         for n, worker in enumerate(self._workers):
             try:
@@ -119,9 +120,9 @@ def _serve(train: Train, fed: Federation | None, questions: _Channel, answers: _
     ctypes.CDLL("libc.so.6").prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     torch.set_num_threads(1)
     while True:
-        start, groups = questions.receive(fed)
+        groups = questions.receive(fed)
         try:
-            answers.send([train(start, group) for group in groups])
+            answers.send([train(group) for group in groups])
         except Exception as error:  # which the other process raises
             answers.send(error)
 
@@ -133,20 +134,21 @@ class _Pickler(pickle.Pickler):
         return "fed" if isinstance(obj, Federation) else None
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, PreparedClient):
+        if isinstance(obj, PreparedClient) and obj.rows:
             sizes = [len(batch) for batch in obj.rows]
             views = torch.cat(obj.views) if obj.views else None
-            return _client, (obj.client, obj.turns, torch.cat(obj.rows), views, sizes, obj.noise)
+            rest = replace(obj, rows=[], views=None)
+            return _client, (rest, torch.cat(obj.rows), views, sizes)
         if isinstance(obj, Tensor) and obj.dtype != torch.bfloat16:
             return torch.from_numpy, (obj.numpy(),)
         return NotImplemented
 
 
 def _client(
-    client: int, turns: list[Turn], rows: Tensor, views: Tensor | None, sizes: list[int], noise: int
+    rest: PreparedClient, rows: Tensor, views: Tensor | None, sizes: list[int]
 ) -> PreparedClient:
     own = None if views is None else list(torch.split(views, sizes))
-    return PreparedClient(client, turns, list(torch.split(rows, sizes)), own, noise)
+    return replace(rest, rows=list(torch.split(rows, sizes)), views=own)
 
 
 class _Unpickler(pickle.Unpickler):

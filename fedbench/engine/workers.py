@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -15,7 +14,7 @@ from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.batched_clients import train_in_step, train_together
 from fedbench.engine.local_round import local_round
 from fedbench.engine.machine import in_threads, one_thread_per_operation
-from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient, RoundStart
+from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient
 from fedbench.engine.rounds import snapshot
 from fedbench.engine.worker_processes import Processes
 
@@ -42,10 +41,10 @@ class Workers:
         self._largest = at_once(task, batch, cohort) if stacked else 1
         together = train_in_step if in_step(task, batch) else train_together
 
-        def train(start: RoundStart, group: Sequence[PreparedClient]) -> list[ClientResult]:
+        def train(group: Sequence[PreparedClient]) -> list[ClientResult]:
             if stacked is None or len(group) == 1:
-                return [local_round(task, start, client) for client in group]
-            return together(task, stacked, start, group)
+                return [local_round(task, client) for client in group]
+            return together(task, stacked, group)
 
         self._train = train  # not a method, in which the processes would keep `self` alive
         # Processes where threads are too slow, but not where users' code acts, which may keep
@@ -80,33 +79,31 @@ class Workers:
             return {"workers": 1, "clients_at_once": 1, "one_worker_because": because}
         return {"workers": self._threads, "clients_at_once": self._largest}
 
-    def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
+    def train(self, clients: Sequence[PreparedClient]) -> list[ClientResult]:
         """The clients' results, in order; made again, with seeds, if users' code has drawn."""
         users, device = self._task.users, self._task.x.device
         if users.draws or not users.acts:
-            return self._train_all(start, clients)
+            return self._train_all(clients)
         again, before = snapshot(clients), GeneratorStates.now(device)
-        results = self._train_all(start, clients)
+        results = self._train_all(clients)
         if GeneratorStates.now(device) == before:
             return results
         before.restore(device)
         users.draws = True
         for client, fresh in zip(clients, again, strict=True):
             client.turns[:] = fresh.turns
-        return self._train_all(start, clients)
+        return self._train_all(clients)
 
-    def _train_all(
-        self, start: RoundStart, clients: Sequence[PreparedClient]
-    ) -> list[ClientResult]:
+    def _train_all(self, clients: Sequence[PreparedClient]) -> list[ClientResult]:
         if self.one_because:
             places = [[i] for i in range(len(clients))]
         else:  # those with most steps first, so that none is left at the end
             places = grouped([len(client.rows) for client in clients], self._largest)
         groups = [[clients[i] for i in group] for group in places]
         if self._processes and len(groups) > 1:
-            trained = self._processes.map(start, groups)
+            trained = self._processes.map(groups)
         else:
-            trained = in_threads(self._threads, partial(self._train, start), groups)
+            trained = in_threads(self._threads, self._train, groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 

@@ -18,7 +18,7 @@ from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.data.partition import Indices, mirror
 from fedbench.engine.preprocessing import images
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
-from fedbench.engine.problem import Problem, RoundStart
+from fedbench.engine.problem import Problem
 from fedbench.engine.rounds import copies_for_parts, open_round, prepare
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
@@ -123,9 +123,10 @@ def calibrate(
         copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
         messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
         states = [part.client(start.w, fed) for part in parts]
-        clients = [prepare(small, r, i, messages, states) for i in range(K)]
+        turns = (prepare(small, r, i, messages, states) for i in range(K))
+        clients = [replace(turn, lr=small.spec.lr) for turn in turns]
         alone = Workers(small.task, small.largest_batch, cohort=1)
-        replies = alone.train(RoundStart(start, small.spec.lr), clients)
+        replies = alone.train(clients)
         heads = torch.stack([reply.w for reply in replies])
     own = problem.own_test
     samples = own.scorer.x if own else images(problem.data.x_test, problem.device)

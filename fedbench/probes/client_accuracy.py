@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.part import overriding
 from fedbench.engine.local_round import local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
-from fedbench.engine.problem import ClientResult, Problem, RoundStart
+from fedbench.engine.problem import ClientResult, Problem
 from fedbench.engine.rounds import asked, prepare
 from fedbench.probes import scores
 
@@ -112,7 +112,7 @@ def _trained(s: Scene, client: int) -> ClientResult:
     prepared = prepare(s.problem, s.r, client, messages, s.stored(client))
     for i in overriding(s.problem.task.parts, "ask"):
         asked(s.problem, prepared, i)
-    return local_round(s.problem.task, RoundStart(s.global_model, s.r.lr), prepared)
+    return local_round(s.problem.task, prepared)
 
 
 @dataclass(frozen=True)

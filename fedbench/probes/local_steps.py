@@ -13,13 +13,12 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat_network import Model
 from fedbench.core.mapped_tensors import Spill
 from fedbench.core.rng import seeded
 from fedbench.core.round_data import Round
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
-from fedbench.engine.problem import ClientResult, PreparedClient, Problem, RoundStart
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.engine.rounds import full_gradient, snapshot
 
 _GB = 4.0  # of gradients are held in memory; more are mapped from disk
@@ -171,10 +170,9 @@ def replay(
     pull, control variates), no clipping, weight decay or momentum. Of a method that differentiates
     several times per step (SAM), they are the first, at y^k.
     """
-    start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in snapshot(clients):
         gradients: list[Tensor] = []
-        reply = local_round(problem.task, start, client, partial(_recording, gradients))
+        reply = local_round(problem.task, client, partial(_recording, gradients))
         times, left = divmod(len(gradients), len(client.rows))
         if left:
             told = f"{len(gradients)} gradients in {len(client.rows)} steps"

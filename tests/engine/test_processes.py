@@ -78,7 +78,7 @@ def test_a_process_that_is_killed_ends_the_run_in_a_sentence():
 def test_an_error_in_a_process_is_raised_as_it_is(monkeypatch):
     made = training()
 
-    def fails(start, group):
+    def fails(group):
         raise ArithmeticError("no loss")
 
     monkeypatch.setattr(made.workers._processes, "_train", fails)

@@ -15,13 +15,11 @@ from torch import Tensor, nn
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.flat_network import Model
 from fedbench.core.part import Sizes, overriding
 from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.engine.assemble import assemble, build_parts
 from fedbench.engine.checkpoint import Progress
 from fedbench.engine.local_round import local_round
-from fedbench.engine.problem import RoundStart
 from fedbench.engine.record import Result
 from fedbench.engine.rounds import copies_for_parts, exchange, open_round, prepare
 from fedbench.engine.training import Training
@@ -306,7 +304,7 @@ def test_declared_passes_are_what_was_counted(case, monkeypatch):
     cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
     exchange(problem, copies, cohort)
     for client in cohort:
-        local_round(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), client)
+        local_round(problem.task, client)
     samples = sum(len(rows) for client in cohort for rows in client.rows)
     for way in {"forward", "backward"} - declared(next(iter(case)), "UNCOUNTED").keys():
         assert passed[way] / samples == pytest.approx(1 + getattr(cost, way)), way
@@ -350,9 +348,7 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     for _ in range(2):
         cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
         exchange(problem, copies, cohort)
-        replies.append(
-            local_round(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[0])
-        )
+        replies.append(local_round(problem.task, cohort[0]))
     assert torch.equal(replies[0].delta(r.w), replies[1].delta(r.w))
     same_states(replies[0].upload, replies[1].upload, rtol=0, atol=0)
     same_states(replies[0].state, replies[1].state, rtol=0, atol=0)
@@ -427,8 +423,7 @@ def plain_means():
     problem = shared(normed=True, **BATCH_NORM, steps=1)
     r = open_round(problem, problem.fed.start, 0)
     clients = [prepare(problem, r, i, [], []) for i in r.clients]
-    start = RoundStart(Model(r.w, r.buffers), r.lr)
-    replies = [local_round(problem.task, start, client) for client in clients]
+    replies = [local_round(problem.task, client) for client in clients]
     return [first_norm(reply.buffers, "running_mean") for reply in replies], r
 
 

@@ -1,7 +1,7 @@
 """FedGen: its losses by hand, its invariants, and generator and clients against plain PyTorch."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -313,13 +313,12 @@ def alone(spec, w, t, i):
     """One plain step of client i from w in round t."""
     from fedbench.engine.assemble import assemble
     from fedbench.engine.local_round import local_round
-    from fedbench.engine.problem import RoundStart
     from fedbench.engine.rounds import open_round, prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu", workers=1), None)
-    client = prepare(problem, open_round(problem, problem.fed.start, t), i, [], [])
     global_model = problem.fed.start._replace(w=w)
-    return local_round(problem.task, RoundStart(global_model, spec.lr), client).w
+    client = prepare(problem, open_round(problem, global_model, t), i, [], [])
+    return local_round(problem.task, replace(client, lr=spec.lr)).w
 
 
 def test_the_generator_learns_what_the_classifiers_know():

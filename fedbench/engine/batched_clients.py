@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.local_round import Objective, Outputs, StepsInPlace, finished, local_round
+from fedbench.engine.local_round import StepsInPlace, by_autograd, finished, local_round
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient
 
 Kind = Literal["eval", "train", "gradient"]
@@ -29,7 +29,8 @@ def train_together(
     """
     shared = _SharedNet(task.net, stacked)
     own = replace(task, net=shared)
-    job = partial(local_round, own, differentiate=shared.differentiate)
+    gradient = partial(by_autograd, grad=partial(shared.ask, "gradient"))
+    job = partial(local_round, own, differentiate=gradient)
     running = [greenlet(job) for _ in clients]
     with torch.no_grad():  # restores the thread's mode, whatever the coroutines left
         try:
@@ -57,31 +58,26 @@ class _SharedNet(Net):
         self._hub = getcurrent()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self._ask("train", Model(w, buffers), x)
+        logits, features = self.ask("train", Model(w, buffers), x)
+        return logits, features
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self._ask("eval", model, x)
+        logits, features = self.ask("eval", model, x)
+        return logits, features
 
-    def differentiate(self, objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
-        """The objective's gradient at w, in one backward pass for all that wait for theirs."""
-        w = w.detach().requires_grad_()
-        with torch.enable_grad():
-            value, outputs = objective(w)
-        return self._ask("gradient", value, w, outputs)
-
-    def _ask(self, kind: Kind, *about: Any) -> tuple[Any, Any]:
+    def ask(self, kind: Kind, *about: Any) -> Any:
+        """Wait for this kind of answer."""
         mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile
-        answer: tuple[Any, Any] = self._hub.switch((kind, about))
+        answer = self._hub.switch((kind, about))
         torch.set_grad_enabled(mode)
         return answer
 
     def reply(self, kind: Kind, asked: Sequence[Any]) -> list[Any]:
         """What clients get that wait for this kind of answer, from what each of them said."""
         if kind == "gradient":
-            values, ws, outputs = zip(*asked, strict=True)
+            values, ws = zip(*asked, strict=True)
             # copies: a view would keep the gradients of all clients in memory
-            copies = [g.clone() for g in torch.autograd.grad(values, ws)]
-            return list(zip(copies, outputs, strict=True))
+            return [(g.clone(),) for g in torch.autograd.grad(values, ws)]
         models, xs = zip(*asked, strict=True)
         sizes = [len(x) for x in xs]
         if kind == "eval":

@@ -1,6 +1,5 @@
 """Local training: a client's steps, one after the other."""
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -33,12 +32,14 @@ Objective = Callable[[Tensor], tuple[Tensor, Outputs]]
 Autograd = Callable[[Objective, Tensor], tuple[Tensor, Outputs]]  # an objective's gradient at w
 
 
-def by_autograd(objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
+def by_autograd(
+    objective: Objective, w: Tensor, grad: Callable[..., tuple[Tensor, ...]] = torch.autograd.grad
+) -> tuple[Tensor, Outputs]:
     """The objective's gradient at w."""
     w = w.detach().requires_grad_()
     with torch.enable_grad():
         value, outputs = objective(w)
-    return torch.autograd.grad(value, w)[0], outputs
+    return grad(value, w)[0], outputs
 
 
 def local_round(
@@ -184,22 +185,15 @@ class _StepsOnVector:
     def _inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss and loss terms; dropout is the same in every call."""
         again = self.task.net.has_dropout and overriding(self.task.parts, "grad")
-        with self._same_noise(w.device) if again else contextlib.nullcontext():
-            g, outputs = self.differentiate(self._objective, w)
+        now = GeneratorStates.now(w.device, self.task.users.acts) if again else None
+        if self._noise:  # what the first call of the step drew is drawn again
+            self._noise.restore(w.device)
+        g, outputs = self.differentiate(self._objective, w)
+        if self._noise and now:  # no later draw is moved
+            now.restore(w.device)
+        self._noise = self._noise or now
         self._first = self._first or [outputs]
         return g
-
-    @contextlib.contextmanager
-    def _same_noise(self, device: torch.device) -> Iterator[None]:
-        """A context that draws what the first of its step drew, and moves no later draw."""
-        now = GeneratorStates.now(device, self.task.users.acts)
-        if self._noise is None:
-            self._noise = now
-            yield
-        else:
-            self._noise.restore(device)
-            yield
-            now.restore(device)
 
     def _objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
         """(loss with all parts' terms, outputs); the outputs hold the loss without them."""

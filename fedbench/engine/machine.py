@@ -173,9 +173,7 @@ class Clock:
         for name, began, ended in self._timed:
             if self._on_gpu:
                 ended.synchronize()
-                seconds[name] += float(began.elapsed_time(ended)) / 1000  # from milliseconds
-            else:
-                seconds[name] += float(ended - began)
+            seconds[name] += began.elapsed_time(ended) / 1000 if self._on_gpu else ended - began
         self._timed.clear()
 
     def _now(self) -> Any:

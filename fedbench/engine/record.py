@@ -132,12 +132,11 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
 @cache
 def processor() -> str:
     """The CPU's name as the system says it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # not Linux
-        return platform.processor()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())
+    with suppress(OSError):  # not Linux
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 @cache
@@ -163,8 +162,7 @@ def _code() -> Mapping[str, Any]:
 def _git(*words: str) -> str | None:
     """What git says in the package's folder; None if it refuses, or is not there."""
     command = ["git", "-C", str(_PACKAGE), *words]
-    try:
+    with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
+        return done.stdout.strip()
+    return None

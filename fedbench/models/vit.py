@@ -123,12 +123,8 @@ class TinyViT(Architecture):
                 norm.weight, norm.bias = layer.bn.weight, layer.bn.bias
                 layer.bn = norm
             if isinstance(layer, Attention):
-                layer.register_forward_hook(_forget)
+                # timm caches biases in evaluation, where the next call may have other weights
+                layer.register_forward_hook(lambda own, *_: own.attention_bias_cache.clear())
         classifier = whole.head.fc
         whole.head.fc = nn.Identity()
         return BodyHead(nn.Sequential(first, whole), classifier)
-
-
-def _forget(attention: Any, args: Any, out: Any) -> None:
-    """Drop the biases that timm caches in evaluation: the next call may have other weights."""
-    attention.attention_bias_cache = {}

@@ -121,8 +121,7 @@ def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
             named = table_columns.chosen(data, large.tolist(), kind)
             found = f"{named} have a mean or standard deviation above {_LARGE:g}"
     elif (brightest := int(data.x_train[rows[:_LOOKED]].max())) < _DARK:  # as images of 0 and 1
-        found = "pixels of type uint8 are divided by 255, but the largest that was found is "
-        found += str(brightest)
+        found = f"uint8 pixels are divided by 255, but the largest that was found is {brightest}"
     if found:
         warnings.warn(
             f"data set '{data.name}': {found}, so that training may learn nothing; set "

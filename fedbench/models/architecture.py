@@ -4,7 +4,6 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -13,8 +12,6 @@ from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists
 from fedbench.data.dataset import Inputs
-
-Fan = Literal["fan_in", "fan_out"]
 
 
 class Architecture(Checked, ABC):
@@ -55,8 +52,8 @@ def draw_he_weights(module: nn.Module) -> None:
     """Draw He's normal weights, by fan out for convolutions as torchvision does; biases are 0."""
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
-            fan: Fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
+            outwards = isinstance(layer, nn.Conv2d)
+            nn.init.kaiming_normal_(layer.weight, 0, "fan_out" if outwards else "fan_in", "relu")
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 

@@ -63,8 +63,7 @@ class DistilBERT(Architecture):
         if self.weights == "random":
             return
         body = module.get_submodule("body")
-        drawn = ("pre_classifier.weight", "pre_classifier.bias")
-        wanted = {k: v for k, v in body.state_dict().items() if k not in drawn}
+        wanted = {k: v for k, v in body.state_dict().items() if not k.startswith("pre_classifier")}
         file = folder / "distilbert-base-uncased" / "model.safetensors"
         body.load_state_dict(read_checkpoint(file, "distilbert.", wanted), strict=False)
 

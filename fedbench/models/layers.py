@@ -10,10 +10,9 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 
 Norm = Callable[[int], nn.Module]
-Kind = Literal["gn", "bn"]
 
 
-def norms(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
+def norms(kind: Literal["gn", "bn"], groups: int = 1, per_group: int | None = None) -> Norm:
     """Batch norm, or group norm of `groups` or of `per_group` channels each, for some channels."""
 
     def layer(channels: int) -> nn.Module:

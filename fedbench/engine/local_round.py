@@ -1,7 +1,7 @@
 """Local training: a client's steps, one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -146,10 +146,6 @@ class _StepsOnVector:
     differentiate: Autograd
     w: Tensor
     buffers: Buffers
-    _samples: tuple[Tensor, Tensor] = field(init=False)  # this and the following: of one step
-    _first: list[Outputs] = field(init=False)  # of its first evaluation
-    _seen: Seen = field(init=False)
-    _noise: GeneratorStates | None = field(init=False)  # from which its dropout draws
 
     def __post_init__(self) -> None:
         self._memory = self.task.optimiser.start(self.w)
@@ -160,7 +156,9 @@ class _StepsOnVector:
         Loss terms, gradient, gradient terms, clip, `decay`, weight decay, momentum buffer, `move`,
         step: the order of convention 4.
         """
-        self._samples, self._first, self._seen, self._noise = samples, [], {}, None
+        self._samples, self._seen = samples, Seen()
+        self._first: list[Outputs] = []  # of the step's first evaluation
+        self._noise: GeneratorStates | None = None  # from which its dropout draws
         task, parts, turns, w = self.task, self.task.parts, self.client.turns, self.w
         gradient: Gradient = self._inner
         for i in overriding(parts, "grad"):

@@ -260,7 +260,7 @@ class Training:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
                     seen = checked_sight(probe, replace(scene, state=mine), taken)
                 table += seen.rows
-                row |= seen.columns if scene.evaluated else {}
+                row |= seen.columns
         return row
 
     def _clocks(self) -> Row:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.plan.search import search_id, trial_runs, words
@@ -44,12 +43,12 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {}
-    for name in settings[0]:
-        values = [row[name] for row in settings]
+    for name in dict.fromkeys(name for row in settings for name in row if "." not in name):
+        values = [row.get(name) for row in settings]
         kind = object if None in values else None  # None, such as that of `clip`, stays
         repeated[name] = pd.Series(values, dtype=kind).take(rows)
-    named = in_pandas(from_rows([setting_columns(record["resolved"]) for _, record in trained]))
-    repeated |= {str(name): named[name].take(rows) for name in named if "." in str(name)}
+    named = in_pandas(from_rows({k: x for k, x in row.items() if "." in k} for row in settings))
+    repeated |= {str(name): named[name].take(rows) for name in named}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 
@@ -88,7 +87,7 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     settings["tuned"] = json.dumps(chosen) if run.tune else ""
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record)
-    return settings | columns(actual)
+    return settings | setting_columns(actual.model_dump(mode="json"))
 
 
 def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
@@ -132,16 +131,3 @@ def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
             value = getattr(actual, name)
             values[name] = value.name if isinstance(value, Choice) else value
     return {name: values.get(name) for name in run.tune.grid}
-
-
-def columns(spec: RunSpec) -> dict[str, Any]:
-    """Settings as columns of plain values: choices in words, lists joined by ' + '."""
-    found: dict[str, Any] = {}
-    for name, value in spec:
-        if isinstance(value, Strict) and not isinstance(value, Choice):
-            value = json.dumps(value.model_dump(mode="json", exclude_defaults=True))
-        elif isinstance(value, tuple):
-            value = " + ".join(map(str, value))
-        if name != "tune":
-            found[name] = str(value) if isinstance(value, Choice) else value
-    return found

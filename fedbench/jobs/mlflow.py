@@ -16,14 +16,13 @@ from mlflow.tracking import MlflowClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable
 from fedbench.jobs.collect import trained_with
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
-from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
+from fedbench.store.flat_settings import setting_columns
 
 RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows
 _VERSION = "fedbench.record"  # and which training of it, should it have been trained again
@@ -186,19 +185,5 @@ def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
 
 def params(spec: RunSpec) -> list[Param]:
     """The settings of a run that are not null or empty: 'lr', 'partition.delta', 'fedprox.mu'."""
-    flat: dict[str, object] = {}
-    for name, value in spec:
-        within: list[tuple[str, dict[str, Any]]] = []
-        if isinstance(value, Choice):
-            flat[name] = value.name
-            within = [(name, value.params)]
-        elif isinstance(value, tuple):
-            flat[name] = " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-            within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
-        elif not isinstance(value, Strict):
-            flat[name] = value
-        elif name != "tune":
-            within = [(name, value.model_dump(mode="json"))]
-        for owner, values in within:
-            flat |= {f"{owner}.{key}": each for key, each in values.items()}
+    flat = setting_columns(spec.model_dump(mode="json"), lambda choice: choice.name)
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]

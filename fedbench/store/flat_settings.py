@@ -1,7 +1,7 @@
 """The settings of a run as flat columns for people, and whether they still give its numbers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,23 +13,25 @@ _LISTS = ("parts", "watch")  # settings that are lists of choices
 _VERSIONS = ("numerics", "newer", "plugins")  # in a record's settings, those of the code
 
 
-def setting_columns(resolved: Mapping[str, Any]) -> dict[str, Any]:
+def setting_columns(
+    resolved: Mapping[str, Any], said: Callable[[Choice], str] = str
+) -> dict[str, Any]:
     """The columns of the settings that a record's `resolved` has, but for its search.
 
-    A choice is a column with its words, `partition` = 'dp(delta=0.5)', and one for each of its
-    parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`, those of a
-    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
+    A choice is a column with its words, 'dp(delta=0.5)', or what else is `said` of it, and one for
+    each of its parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`,
+    those of a probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
     """
     found: dict[str, Any] = {}
     within: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in resolved.items():
         if name in _LISTS:
             choices = [checked(Choice, each) for each in value]
-            found[name] = " + ".join(map(str, choices))
+            found[name] = " + ".join(map(said, choices))
             owner = "watch." if name == "watch" else ""
             within += [(f"{owner}{each.name}", each.params) for each in choices]
         elif name in NAMED:
-            found[name] = str(checked(Choice, value))
+            found[name] = said(checked(Choice, value))
             within.append((name, checked(Choice, value).params))
         elif isinstance(value, dict):
             within += [(name, value)] * (name != "tune")

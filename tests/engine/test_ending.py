@@ -5,9 +5,9 @@ import pytest
 from fedbench import Machine, RunSpec, run
 from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
-from fedbench.jobs.collect import columns
 from fedbench.spec.fields import Stop
 from fedbench.store import RunFolder
+from fedbench.store.flat_settings import setting_columns
 from tests.methods.one_weight import train
 
 CPU = Machine(device="cpu", checkpoint_minutes=1e-9)
@@ -58,11 +58,11 @@ def test_a_run_without_a_rule_keeps_its_identity():
     }
 
 
-def test_rules_and_views_stand_in_a_frame_as_text():
+def test_rules_and_views_stand_in_a_frame_by_what_they_say():
     run = RunSpec(stop={"target": 0.9, "on": "test"}, augment={"crop": 2})
-    assert columns(run)["stop"] == '{"target": 0.9, "on": "test"}'
-    assert columns(run)["augment"] == '{"crop": 2}'
-    assert columns(RunSpec())["stop"] is None
+    found = setting_columns(run.model_dump(mode="json"))
+    assert (found["stop.target"], found["stop.on"], found["augment.crop"]) == (0.9, "test", 2)
+    assert setting_columns(RunSpec().model_dump(mode="json"))["stop"] is None
 
 
 def test_a_score_that_the_data_do_not_have_is_refused(refuses):

@@ -83,7 +83,7 @@ def test_what_is_chosen_by_name_is_flat_and_what_is_null_is_left_out():
     found = {each.key: each.value for each in params(spec)}
     assert found["partition"] == "dr"
     assert (found["partition.alpha"], found["stop.target"]) == ("0.5", "0.9")
-    assert found["betas"] == "0.9 + 0.999"
+    assert found["betas"] == "[0.9, 0.999]"
     assert not {"clip", "parts", "watch", "tune"} & found.keys()
 
 

@@ -2,6 +2,7 @@
 
 import heapq
 import math
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,28 +106,19 @@ def _pieces(
     costs = [sum(seconds[run_id] for run_id in unit) for unit in units]
     count = fewest(sum(map(len, units)), sum(costs))
     pieces: list[list[int]] = [[] for _ in range(min(count, len(units)))]  # places in `units`
-    open_ = [(0.0, 0, n) for n in range(len(pieces))]  # seconds, runs and place of those not full
+    # seconds, runs and place of those not full, the shortest first
+    open_ = [(0.0, 0, n) for n in range(len(pieces))]
     for unit in sorted(range(len(units)), key=costs.__getitem__, reverse=True):
-        taken, held, n = _with_room(open_, pieces, size - len(units[unit]))
+        fitting = (k for k, each in enumerate(open_) if each[1] + len(units[unit]) <= size)
+        place = next(fitting, len(open_))
+        if place == len(open_):
+            open_.append((0.0, 0, len(pieces)))
+            pieces.append([])
+        taken, held, n = open_.pop(place)
         pieces[n].append(unit)
         if held + len(units[unit]) < size:
-            heapq.heappush(open_, (taken + costs[unit], held + len(units[unit]), n))
+            insort(open_, (taken + costs[unit], held + len(units[unit]), n))
     return [[run_id for unit in sorted(piece) for run_id in units[unit]] for piece in pieces]
-
-
-def _with_room(
-    open_: list[tuple[float, int, int]], pieces: list[list[int]], most: int
-) -> tuple[float, int, int]:
-    """Take the shortest piece that holds at most so many runs off the heap, or begin a new one."""
-    passed = []
-    while open_ and open_[0][1] > most:
-        passed.append(heapq.heappop(open_))
-    if not open_:
-        pieces.append([])
-    found = heapq.heappop(open_) if open_ else (0.0, 0, len(pieces) - 1)
-    for other in passed:
-        heapq.heappush(open_, other)
-    return found
 
 
 def memory_mb(run: RunSpec) -> int:

@@ -44,17 +44,14 @@ def plugin_files(plan: Plan) -> list[Path]:
     return sorted(code.union(composition_files()))
 
 
-def _written(file: str) -> float:
+def _written(file: Path) -> float:
     """When the file was written, in seconds since 1970; 0 if there is none."""
-    try:
-        return Path(file).stat().st_mtime
-    except OSError:
-        return 0.0
+    return file.stat().st_mtime if exists(file) else 0.0
 
 
 @dataclass(frozen=True)
 class WorkflowPaths:
-    """The files that the rules of the workflow read and write, as Snakemake takes them: text."""
+    """The files that the rules of the workflow read and write."""
 
     scheduled: Plan
     results: Path
@@ -64,82 +61,78 @@ class WorkflowPaths:
     copies: bool = True  # whether figures and tables are files of their own, beside pages and CSV
 
     @cached_property
-    def plan(self) -> str:
+    def folders(self) -> Results:
+        """What lies where below the folder of the results."""
+        return Results(self.results)
+
+    @property
+    def of_scale(self) -> Path:
+        """The folder of plan, frames and logs, and of stamps: `tracked`, `nothing-missing`."""
+        return self.results / self.scheduled.scale
+
+    @cached_property
+    def plan(self) -> Path:
         """The plan, which all later steps read; that of another selection has another name."""
-        return str(self._results.plan(self.scheduled.scale, fingerprint(self.scheduled)))
+        return self.folders.plan(self.scheduled.scale, fingerprint(self.scheduled))
 
     @cached_property
     def unrecorded(self) -> frozenset[str]:
         """The ids of runs to train that have a stamp and no record: they failed, or lost it."""
-        folders = self._results
-        stamped = (run_id for run_id in self._to_train.runs if exists(folders.stamp(run_id)))
-        return frozenset(k for k in stamped if not folders.run(k).has_record())
+        stamped = (k for k in self._to_train.runs if exists(self.folders.stamp(k)))
+        return frozenset(k for k in stamped if not self.folders.run(k).has_record())
 
     def lost(self) -> list[str]:
         """Those whose record somebody deleted, as a message about a damaged one asks for."""
         unrecorded = [run_id for run_id in self.scheduled.runs if run_id in self.unrecorded]
-        return [k for k in unrecorded if not exists(failure_file(self._results.run(k)))]
+        return [k for k in unrecorded if not exists(failure_file(self.folders.run(k)))]
 
     def is_left(self, job: Job) -> bool:
         """Whether any run of a job is to be trained; another needs no rule and no process."""
-        return any(k in self.unrecorded or not exists(self._results.stamp(k)) for k in job.runs)
+        return any(k in self.unrecorded or not exists(self.folders.stamp(k)) for k in job.runs)
 
-    def again(self, job: Job) -> list[str]:
+    def again(self, job: Job) -> list[Path]:
         """The folders of a job's runs that have a stamp and no record.
 
         Such a folder is newer than the stamp, so that Snakemake has the run trained again.
         """
-        return [str(self._results.run(k).path) for k in job.runs if k in self.unrecorded]
+        return [self.folders.run(k).path for k in job.runs if k in self.unrecorded]
 
     @property
-    def tracked(self) -> str:
-        """The stamp of the last copy into MLflow."""
-        return f"{self._of_scale}/tracked"
-
-    @property
-    def nothing_missing(self) -> str:
-        """The stamp that says that no run of the plan has failed."""
-        return f"{self._of_scale}/nothing-missing"
-
-    @property
-    def sources(self) -> list[str]:
+    def sources(self) -> list[Path]:
         """The files that the plan and the report are made from: YAML, printed numbers, plug-ins."""
         names = self.scheduled.papers
         papers = [find_file(self.workflow / "papers", f"{name}.yaml") for name in names]
         printed = filter(exists, [file.with_suffix(".printed.csv") for file in papers])
         scale = find_file(self.workflow / "scales", f"{self.scheduled.scale}.yaml")
         read = (*papers, *printed, scale, *plugin_files(self.scheduled))
-        return [str(nearby(file)) for file in read]
+        return [nearby(file) for file in read]
 
-    def read(self, folder: Path) -> list[str]:
+    def read(self, folder: Path) -> list[Path]:
         """What rules read and was there before: sources, data files (in `folder`), facts, runs."""
-        data = [str(each) for choice in self._datasets.values() for each in files(choice, folder)]
-        facts, winners = map(self.data, self._datasets), map(self.winner, self.scheduled.trials)
-        return [*self.sources, *data, *facts, *winners, *map(self.stamp, self.scheduled.runs)]
+        data = [file for choice in self._datasets.values() for file in files(choice, folder)]
+        facts = map(self.folders.data, self._datasets)
+        winners = map(self.folders.winner, self.scheduled.trials)
+        return [*self.sources, *data, *facts, *winners, *self.stamps(self.scheduled.runs)]
 
-    def stamps(self, paper: str) -> list[str]:
-        """The stamps of a paper's runs: those to train, and those that are finished already."""
-        return [self.stamp(run_id) for run_id in self._runs(paper)]
-
-    def stamps_of(self, job: Job) -> list[str]:
-        """The stamps that a job writes."""
-        return [self.stamp(run_id) for run_id in job.runs]
+    def stamps(self, run_ids: Iterable[str]) -> list[Path]:
+        """The stamps of runs, written when the jobs that train them have ended without an error."""
+        return [self.folders.stamp(run_id) for run_id in run_ids]
 
     def key(self, paper: str) -> str:
         """A key of all that a paper's frame is made of: with another one it is made anew."""
-        return digest([list(self._runs(paper)), self._searches(paper)])
+        return digest([list(self.runs(paper)), self._searches(paper)])
 
-    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
+    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[Path]:
         """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
         If runs are dealt to jobs in another way, the frame may be collected once too often.
         """
         trials = [each for search in self._searches(paper) for each in self.trial_stamps(search)]
-        stamps = dict.fromkeys((*self.stamps(paper), *trials))
+        stamps = dict.fromkeys((*self.stamps(self.runs(paper)), *trials))
         if len(stamps) <= _MANY:
             return list(stamps)
         frame, told = _written(self.frame(paper)), []
-        pieces = [[x for x in self.stamps_of(job) if x in stamps] for job in jobs]
+        pieces = [[x for x in self.stamps(job.runs) if x in stamps] for job in jobs]
         for piece in filter(None, pieces):  # one that is missing, the newest one if it is newer
             times = {stamp: _written(stamp) for stamp in piece}
             newest = max(piece, key=times.__getitem__)
@@ -147,61 +140,41 @@ class WorkflowPaths:
             told.append(next((stamp for stamp in piece if not times[stamp]), usual))
         return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
-    def trial_stamps(self, search: str) -> list[str]:
+    def trial_stamps(self, search: str) -> list[Path]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
         require_among("", "search in this plan", search, self.scheduled.trials)
-        return [self.stamp(run_id) for run_id in self.scheduled.trials[search]]
+        return self.stamps(self.scheduled.trials[search])
 
-    def stamp(self, run_id: str) -> str:
-        """The stamp of a run, written when the job that trains it has ended without an error."""
-        return str(self._results.stamp(run_id))
-
-    def data(self, key: str) -> str:
-        """The facts of a data set, written once it has been loaded."""
-        return str(self._results.data(key))
-
-    def data_of(self, paper: str) -> list[str]:
+    def data_of(self, paper: str) -> list[Path]:
         """The facts of the data sets that a paper's runs are trained on."""
-        keys = dict.fromkeys(data_key(run.dataset) for run in self._runs(paper).values())
-        return [self.data(key) for key in keys]
+        keys = dict.fromkeys(data_key(run.dataset) for run in self.runs(paper).values())
+        return [self.folders.data(key) for key in keys]
 
     def dataset(self, key: str) -> Choice:
         """The data set of that key; raises `FedbenchError` if no run of the plan has it."""
         require_among("", "data set in this plan", key, self._datasets)
         return self._datasets[key]
 
-    def winners(self, paper: str) -> list[str]:
+    def winners(self, paper: str) -> list[Path]:
         """The settings that the searches of a paper's runs choose, where the runs are trained."""
-        return [self.winner(search) for search in self._searches(paper)]
+        return [self.folders.winner(search) for search in self._searches(paper)]
 
-    def choices(self) -> list[str]:
+    def choices(self) -> list[Path]:
         """The settings that searches choose: of those trained, or there with all trials."""
         found = []
         for search in self.scheduled.trials:
-            needed = (self.winner(search), *self.trial_stamps(search))
-            if search in self._to_train.trials or all(exists(Path(file)) for file in needed):
+            needed = (self.folders.winner(search), *self.trial_stamps(search))
+            if search in self._to_train.trials or all(map(exists, needed)):
                 found.append(needed[0])
         return found
 
-    def facts(self) -> list[str]:
+    def facts(self) -> list[Path]:
         """The facts of all data sets that runs in the frames were trained on."""
         return list(dict.fromkeys(x for name in self.scheduled.papers for x in self.data_of(name)))
 
-    def winner(self, search: str) -> str:
-        """The settings that a search chose."""
-        return str(self._results.winner(search))
-
-    def frame(self, paper: str) -> str:
+    def frame(self, paper: str) -> Path:
         """The histories of a paper's runs in one frame."""
-        return str(self._results.frame(self.scheduled.scale, paper))
-
-    def frames(self) -> list[str]:
-        """The frames of all papers."""
-        return [self.frame(paper) for paper in self.scheduled.papers]
-
-    def log(self, name: str) -> str:
-        """The log of a job."""
-        return f"{self._of_scale}/logs/{name}.log"
+        return self.folders.frame(self.scheduled.scale, paper)
 
     def pages(self) -> list[str]:
         """The HTML pages of the report, and the list of all files that were written with them."""
@@ -235,27 +208,19 @@ class WorkflowPaths:
     def _to_train(self) -> Plan:
         return self.trained or self.scheduled
 
-    def _runs(self, paper: str) -> dict[str, RunSpec]:
+    def runs(self, paper: str) -> dict[str, RunSpec]:
         """The runs of a paper's cells by their ids: those to train, and those that are finished."""
         runs, trained = self.scheduled.of_paper(paper), self._to_train.runs
-        return {k: v for k, v in runs.items() if k in trained or exists(self._results.stamp(k))}
+        return {k: v for k, v in runs.items() if k in trained or exists(self.folders.stamp(k))}
 
     def _searches(self, paper: str) -> list[str]:
         """The searches of the paper's runs that are trained."""
         searches = self._to_train.searches
-        return list(dict.fromkeys(searches[k] for k in self._runs(paper) if k in searches))
+        return list(dict.fromkeys(searches[k] for k in self.runs(paper) if k in searches))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:
         return {data_key(run.dataset): run.dataset for run in self.scheduled.runs.values()}
-
-    @cached_property
-    def _results(self) -> Results:
-        return Results(self.results)
-
-    @property
-    def _of_scale(self) -> Path:
-        return self.results / self.scheduled.scale
 
     @property
     def _report(self) -> Path:

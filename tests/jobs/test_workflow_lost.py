@@ -37,7 +37,7 @@ def test_a_run_with_a_stamp_and_no_record_is_lost_unless_it_failed(tmp_path):
     assert paths.unrecorded == {lost, failed}
     (job,) = paths.jobs(0, 1, Speeds())
     assert paths.is_left(job)
-    folders = {str(results.run(run_id).path) for run_id in (lost, failed)}
+    folders = {results.run(run_id).path for run_id in (lost, failed)}
     assert {*paths.again(job)} == folders
     assert results.run(lost).path.stat().st_mtime > results.stamp(lost).stat().st_mtime
     for run_id in (lost, failed):

@@ -390,19 +390,19 @@ def test_the_frame_of_a_huge_paper_waits_for_one_run_of_each_job(tiny, tmp_path,
     plan = make_plan(tiny, "paper")
     paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
     (job,) = paths.jobs(4, 1, Speeds())
-    stamps = paths.stamps_of(job)
-    assert paths.awaited("tiny", [job]) == paths.stamps("tiny")
+    stamps = paths.stamps(job.runs)
+    assert paths.awaited("tiny", [job]) == paths.stamps(paths.runs("tiny"))
     monkeypatch.setattr(workflow, "_MANY", 3)
     assert paths.awaited("tiny", [job]) == stamps[:1]
     for age, stamp in enumerate((paths.frame("tiny"), *stamps)):
-        Path(stamp).parent.mkdir(parents=True, exist_ok=True)
-        Path(stamp).touch()
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.touch()
         os.utime(stamp, (1_000 - age, 1_000 - age))
     # all older than the frame; one that was trained anew; one that is gone; one that has no job
     assert paths.awaited("tiny", [job]) == stamps[:1]
-    Path(stamps[2]).touch()
+    stamps[2].touch()
     assert paths.awaited("tiny", [job]) == [stamps[2]]
-    Path(stamps[3]).unlink()
+    stamps[3].unlink()
     assert paths.awaited("tiny", [job]) == [stamps[3]]
     assert paths.awaited("tiny", []) == sorted(stamps)
 
@@ -436,7 +436,7 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     plan = make_plan(tiny, "paper")
     paths = WorkflowPaths(plan, tiny, tiny)
     paths.jobs(24, 2, Speeds())
-    assert len(paths.stamps("tiny")) == 4
+    assert len(paths.runs("tiny")) == 4
     by_table(plan, Speeds())
     to_json(plan)
     assert len(asked) == len(plan.cells) == 5

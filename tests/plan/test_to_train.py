@@ -50,11 +50,12 @@ def test_a_paper_waits_for_runs_that_are_trained_or_there(plan, tmp_path):
     there = next(cell.run_id for cell in plan.cells if cell.coords["method"] == "FedAvg")
     paths = WorkflowPaths(plan, results, tmp_path, trained=plan.to_train("FedProx"))
     prox = {cell.run_id for cell in plan.cells if cell.coords["method"] == "FedProx"}
-    assert set(paths.stamps("tiny")) == {paths.stamp(run_id) for run_id in prox}
+    assert paths.runs("tiny").keys() == prox
     Results(results).stamp(there).parent.mkdir(parents=True)
     Results(results).stamp(there).touch()
-    assert set(paths.stamps("tiny")) == {paths.stamp(run_id) for run_id in {*prox, there}}
+    assert paths.runs("tiny").keys() == {*prox, there}
     assert all("fedprox" in run_id for job in paths.jobs(1, 2, Speeds()) for run_id in job.runs)
     nothing = WorkflowPaths(plan, tmp_path / "empty", tmp_path, trained=plan.to_train("none"))
     assert nothing.jobs(1, 2, Speeds()) == []
-    assert nothing.stamps("tiny") == nothing.data_of("tiny") == []
+    assert nothing.runs("tiny") == {}
+    assert nothing.data_of("tiny") == []

@@ -16,7 +16,7 @@ rule collect:
     output:
         PATHS.frame("{paper}"),
     log:
-        PATHS.log("collect-{paper}"),
+        PATHS.of_scale / "logs/collect-{paper}.log",
     conda:
         ENVIRONMENT
     params:

@@ -99,7 +99,7 @@ rule plan:
     output:
         PATHS.plan,
     log:
-        PATHS.log("plan"),
+        PATHS.of_scale / "logs/plan.log",
     priority: FIRST + 1  # all training waits for it; data sets are loaded beside it
     conda:
         ENVIRONMENT

@@ -10,9 +10,9 @@ rule data:
             PATHS.dataset(wildcards.dataset), data_folder(config["data_dir"])
         ),
     output:
-        PATHS.data("{dataset}"),
+        PATHS.folders.data("{dataset}"),
     log:
-        PATHS.log("data-{dataset}"),
+        PATHS.of_scale / "logs/data-{dataset}.log",
     priority: FIRST
     conda:
         ENVIRONMENT

@@ -1,7 +1,7 @@
 # Fails at the end, once the report is written, if runs have failed; another try finds the same.
 #
 # It looks into the folders of all runs that were to be trained, which the pages have waited for.
-COMPLETE = PATHS.nothing_missing
+COMPLETE = PATHS.of_scale / "nothing-missing"
 
 
 rule missing:
@@ -11,7 +11,7 @@ rule missing:
     output:
         touch(COMPLETE),
     log:
-        PATHS.log("missing"),
+        PATHS.of_scale / "logs/missing.log",
     retries: 0
     conda:
         ENVIRONMENT

@@ -4,7 +4,7 @@
 # runs that it was collected from. Which methods have a page, which figures a table of their numbers and
 # which tables a diagram of ranks is known once they are made: `files.txt`, one of the pages' files, lists
 # all that was written.
-FRAMES = PATHS.frames()
+FRAMES = [PATHS.frame(paper) for paper in PLAN.papers]
 PAGES = PATHS.pages()
 TABLES = PATHS.tables()
 FIGURES = PATHS.figures()
@@ -22,7 +22,7 @@ rule report:
         TABLES,
         FIGURES,
     log:
-        PATHS.log("report"),
+        PATHS.of_scale / "logs/report.log",
     conda:
         ENVIRONMENT
     threads: max(1, (GIVEN.cores or 1) - 1)  # so that `track` may copy runs beside it

@@ -3,17 +3,17 @@
 #
 # The database is no output: Snakemake deletes outputs before a job that makes them anew, and this one
 # holds the runs of other scales too, or lies on a server.
-TRACKED = [PATHS.tracked] if TRAINED.runs else []
+TRACKED = [PATHS.of_scale / "tracked"] if TRAINED.runs else []
 
 
 rule track:
     input:
-        PATHS.frames(),
+        FRAMES,
         plan=PATHS.plan,
     output:
-        touch(PATHS.tracked),
+        touch(PATHS.of_scale / "tracked"),
     log:
-        PATHS.log("track"),
+        PATHS.of_scale / "logs/track.log",
     conda:
         ENVIRONMENT
     params:

@@ -35,13 +35,13 @@ for number, job in enumerate(JOBS):
             f"train_{number}"
         input:
             plan=ancient(PATHS.plan),
-            data=ancient(PATHS.data(job.data)),
-            searches=ancient([PATHS.winner(job.search)] if job.search else []),
+            data=ancient(PATHS.folders.data(job.data)),
+            searches=ancient([PATHS.folders.winner(job.search)] if job.search else []),
             again=PATHS.again(job),
         output:
-            touch(PATHS.stamps_of(job)),
+            touch(PATHS.stamps(job.runs)),
         log:
-            PATHS.log(f"train-{number}"),
+            PATHS.of_scale / f"logs/train-{number}.log",
         priority: len(JOBS) - number
         conda:
             ENVIRONMENT
@@ -68,17 +68,17 @@ for number, job in enumerate(JOBS):
 rule select:
     input:
         plan=lambda wildcards: (
-            [] if exists(PATHS.winner(wildcards.search)) else ancient(PATHS.plan)
+            [] if exists(PATHS.folders.winner(wildcards.search)) else ancient(PATHS.plan)
         ),
         trials=lambda wildcards: ancient(PATHS.trial_stamps(wildcards.search)),
     output:
-        PATHS.winner("{search}"),
+        PATHS.folders.winner("{search}"),
     log:
-        PATHS.log("select-{search}"),
+        PATHS.of_scale / "logs/select-{search}.log",
     priority: FIRST
     conda:
         ENVIRONMENT
     shell:
         f"{FEDBENCH} "
-        f"select {{wildcards.search:q}} --plan {shlex.quote(PATHS.plan)} {RESULTS} "
+        f"select {{wildcards.search:q}} --plan {shlex.quote(str(PATHS.plan))} {RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -4,7 +4,6 @@ import logging
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,14 +44,15 @@ class Display(logging.Handler):
         super().__init__()
         self._make_watcher, self._page = watcher, page
         self._console = console or Console(stderr=True)
-        self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
+        self._jobs: dict[int, tuple[str, float]] = {}  # rule and start of those that run
+        self.took: dict[str, list[float]] = {}  # seconds of the jobs that ended, by rule
         self._end = threading.Event()
         show = self._bar if self._console.is_terminal else self._lines
         self._thread = threading.Thread(target=show, daemon=True)
 
-    def attach(self, logger: logging.Logger) -> None:
-        """Listen to the logger, and hide from its streams what the line says in short."""
-        for handler in logger.handlers:
+    def attach(self, logger: logging.Logger, verbose: bool = False) -> None:
+        """Listen to the logger; unless `verbose` hide what the line says in short."""
+        for handler in logger.handlers if not verbose else ():
             to_file = isinstance(handler, logging.FileHandler)
             if isinstance(handler, logging.StreamHandler) and not to_file:
                 handler.addFilter(self._is_shown)
@@ -78,9 +78,12 @@ class Display(logging.Handler):
         told = record.__dict__
         match _event(record):
             case "job_info":
-                self._jobs[told["jobid"]] = told["rule_name"]
+                rule = re.sub(r"_\d+$", "", told["rule_name"])  # the jobs train_0, train_1, …
+                self._jobs[told["jobid"]] = rule, record.created
             case "job_finished":
-                self._jobs.pop(told["job_id"], None)
+                rule, began = self._jobs.pop(told["job_id"], ("reproduce_", 0.0))
+                if not rule.startswith("reproduce_"):
+                    self.took.setdefault(rule, []).append(record.created - began)
             case "job_error":
                 self._jobs.pop(told["jobid"], None)
                 logs = ", ".join(told["log"])
@@ -118,9 +121,9 @@ class Display(logging.Handler):
 
     def _words(self, seen: Overview) -> list[str]:
         """'2 failed', 'training', '3 min left'."""
-        phases = Counter(re.sub(r"_\d+$", "", rule) for rule in list(self._jobs.values()))
+        running = {rule for rule, _ in list(self._jobs.values())}
         words = [f"{len(seen.failed)} failed"] * bool(seen.failed)
-        words += [_PHASES[phase] for phase in _PHASES if phases[phase]]
+        words += [said for phase, said in _PHASES.items() if phase in running]
         if seen.seconds_left:
             words.append(f"{duration(seen.seconds_left)} left")
         return words

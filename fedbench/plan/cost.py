@@ -1,11 +1,9 @@
 """What training costs: how fast models train, what a run and a plan take, what a workflow took."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +23,6 @@ Sizes = Callable[[Choice], tuple[int, int]]  # training and test samples of a da
 USUAL = 1_000.0  # samples per second on a core, of a model that declares no speed; a guess
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only
-_STAMP = re.compile(r"\[(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\]")
-_STARTED = re.compile(r" +jobid: (\d+)")
-_FINISHED = re.compile(r"Finished jobid: (\d+) \(Rule: (\w+)\)")
 
 
 @dataclass(frozen=True)
@@ -187,8 +182,8 @@ def in_words(hours: float) -> str:
     return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"
 
 
-def summary(plan: Plan, log: str) -> str:
-    """Two sentences: how many runs were to be trained, and how long each rule took by the log."""
+def summary(plan: Plan, took: Mapping[str, Sequence[float]]) -> str:
+    """Two sentences: how many runs were to be trained; `took` has the jobs' seconds by rule."""
     places: Counter[str] = Counter()
     for name, paper in plan.papers.items():
         for _, item in paper.items():
@@ -196,20 +191,5 @@ def summary(plan: Plan, log: str) -> str:
     shared = sum(times > 1 for times in places.values())
     told = f"{len(plan.runs):,} runs, {shared:,} of them in several tables or figures"
     runs = told if plan.runs else "Nothing was to be trained"
-    took = [f"{rule} {seconds:,.0f} s in {jobs}" for rule, jobs, seconds in rules(log)]
-    return f"{runs}.\nRules, seconds and jobs: {', '.join(took) or 'nothing was left to do'}."
-
-
-def rules(log: str) -> list[tuple[str, int, float]]:
-    """(rule, jobs, seconds of these jobs added up), in the order in which the rules first ended."""
-    now, started = datetime.min, dict[str, datetime]()
-    seconds: dict[str, list[float]] = {}
-    for line in log.splitlines():
-        if stamp := _STAMP.match(line):
-            now = datetime.strptime(stamp[1], "%a %b %d %H:%M:%S %Y")
-        elif begun := _STARTED.match(line):
-            started[begun[1]] = now
-        elif (ended := _FINISHED.match(line)) and not ended[2].startswith("reproduce"):
-            rule = re.sub(r"_\d+$", "", ended[2])  # the jobs train_0, train_1, …
-            seconds.setdefault(rule, []).append((now - started[ended[1]]).total_seconds())
-    return [(rule, len(each), sum(each)) for rule, each in seconds.items()]
+    rules = [f"{rule} {sum(each):,.0f} s in {len(each)}" for rule, each in took.items()]
+    return f"{runs}.\nRules, seconds and jobs: {', '.join(rules) or 'nothing was left to do'}."

@@ -75,6 +75,16 @@ def test_a_job_that_failed_is_one_line_with_its_log(shown):
     assert not shown.stream.getvalue()
 
 
+def test_seconds_of_jobs_are_counted_by_rule_from_their_start_to_their_end(shown):
+    for job, rule in enumerate(("train_0", "train_1", "report", "reproduce_all")):
+        shown.log("job_info", jobid=job, rule_name=rule)
+    for job in (1, 0, 3, 7):  # the report has not ended; of 7 nothing is known
+        shown.log("job_finished", job_id=job)
+    assert [*shown.display.took] == ["train"]
+    assert len(shown.display.took["train"]) == 2
+    assert all(0 <= seconds < 10 for seconds in shown.display.took["train"])
+
+
 def test_where_there_is_nothing_to_do_the_page_is_named(shown):
     words = "Nothing to be done (all requested files are present and up to date)."
     shown.logger.info(words)

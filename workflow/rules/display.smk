@@ -15,8 +15,8 @@ DISPLAY = Display(
     PATHS.pages()[0],
 )
 SHOWN = workflow.output_settings
-if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
-    DISPLAY.attach(logger)
+if workflow.is_main_process and not SHOWN.dryrun:
+    DISPLAY.attach(logger, SHOWN.verbose)
 
 
 def ended():
@@ -40,11 +40,7 @@ onstart:
 
 onsuccess:
     ended()
-    print(
-        summary(
-            TRAINED, "".join(Path(file).read_text(encoding="utf-8") for file in log)
-        )
-    )
+    print(summary(TRAINED, DISPLAY.took))
     print(f"The report: {PATHS.pages()[0]}")
 
 

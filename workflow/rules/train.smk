@@ -68,7 +68,9 @@ for number, job in enumerate(JOBS):
 rule select:
     input:
         plan=lambda wildcards: (
-            [] if exists(PATHS.folders.winner(wildcards.search)) else ancient(PATHS.plan)
+            []
+            if exists(PATHS.folders.winner(wildcards.search))
+            else ancient(PATHS.plan)
         ),
         trials=lambda wildcards: ancient(PATHS.trial_stamps(wildcards.search)),
     output:

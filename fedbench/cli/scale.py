@@ -218,7 +218,7 @@ def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[
 
     load_scale(workflow, scale)  # one that is misspelt is told with those that there are
     plan = read_plan(results, scale)
-    watcher = Watcher(plan, results, Speeds(plan.speeds))
+    watcher = Watcher(plan, results, Speeds(plan.cuts.speeds))
     yield (seen := watcher.look())
     while again and (seen.running or seen.left):
         time.sleep(_PAUSE if console.is_terminal else _PLAIN_PAUSE)

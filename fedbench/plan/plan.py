@@ -1,18 +1,19 @@
 """From papers and a scale to the runs that must be trained."""
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
+from fedbench.base.grouping import grouped
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
 from fedbench.paper.claims import Together
 from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
-from fedbench.paper.scale import Cut, cut, load_scale
+from fedbench.paper.scale import Cut, Scale, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.grid_points import Cell as Cell
 from fedbench.plan.grid_points import LeftOut, left_out, matches, points, printed_choices, resolve
@@ -20,14 +21,16 @@ from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
 
+# Runs by id, the search of each run that has one, and the trials of each search
+Runs = tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]
+
 
 @dataclass(frozen=True)
 class Plan:
     """The papers at one scale, all their cells, and the runs to train; equal cells share a run."""
 
     scale: str
-    about: str  # what the scale is for, by its file
-    speeds: dict[str, float]  # samples per second on one core by model, as it declares them
+    cuts: Scale  # as its file says
     tables: tuple[str, ...]  # that were asked for; empty for all
     texts: dict[str, str]  # of the papers' files
     asked: dict[str, Paper]  # with no other tables and claims than were asked for
@@ -95,36 +98,47 @@ def make_plan(
     whole, cuts = load_papers(workflow, papers), load_scale(workflow, scale)
     check_scale(workflow, scale, cuts, whole, tables)
     files = {name: find_file(workflow / "papers", f"{name}.yaml") for name in whole}
-    asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
-    kept = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
-    of_paper = {n: list(_cells(files[n], n, paper, cuts.of(n))) for n, paper in kept.items()}
-    shown = {n: told(_with_points(paper, of_paper[n]), of_paper[n]) for n, paper in kept.items()}
-    asked = {name: told(paper, of_paper[name]) for name, paper in asked.items()}
-    cells = [cell for each in of_paper.values() for cell in each]
+    cells = [
+        cell
+        for name, paper in whole.items()
+        for cell in _cells(files[name], name, _only(name, paper, tables or None), cuts.of(name))
+    ]
     runs, searches, trials = _runs(cells)
     registry.require_extras(
         {(k, choice.name) for run in runs.values() for k, choice in run.choices()}
     )
+    texts = {name: read_text(file) for name, file in files.items()}
+    plan = assembled(whole, scale, cuts, tables, texts, cells, (runs, searches, trials))
     for name, file in files.items():
-        check_paper(file, whole[name], shown[name], of_paper[name], searches)
-    return Plan(
-        scale=scale,
-        about=cuts.about,
-        speeds=cuts.speeds,
-        tables=tables,
-        texts={name: read_text(file) for name, file in files.items()},
-        asked=asked,
-        papers=shown,
-        left_out={n: left_out(paper, shown[n], cuts.of(n)) for n, paper in asked.items()},
-        cells=cells,
-        runs=runs,
-        searches=searches,
-        trials=trials,
-    )
+        of_paper = [cell for cell in cells if cell.paper == name]
+        check_paper(file, whole[name], plan.papers[name], of_paper, searches)
+    return plan
+
+
+def assembled(
+    whole: Mapping[str, Paper],
+    scale: str,
+    cuts: Scale,
+    tables: tuple[str, ...],
+    texts: dict[str, str],
+    cells: list[Cell],
+    runs: Runs,
+) -> Plan:
+    """The plan of these cells: what is asked for of whole papers, and what the scale leaves."""
+    asked, shown = dict[str, Paper](), dict[str, Paper]()
+    of_paper = grouped(cells, lambda cell: cell.paper)
+    for name, paper in whole.items():
+        own = of_paper.get(name, [])
+        by_grid = grouped(own, lambda cell: cell.grid).items()
+        rounds = {grid: {cell.run.rounds for cell in each} for grid, each in by_grid}
+        asked[name] = with_rounds(_only(name, paper, tables or None), rounds)
+        shown[name] = _with_points(_only(name, asked[name], cuts.of(name).keep), own)
+    left = {name: left_out(paper, shown[name], cuts.of(name)) for name, paper in asked.items()}
+    return Plan(scale, cuts, tables, texts, asked, shown, left, cells, *runs)
 
 
 def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
-    for key, grid in paper.grids.items():
+    for key, grid in _only(name, paper, by.keep).grids.items():
         chosen: Where = {axis: levels for axis, levels in by.levels.items() if axis in grid.axes}
         for coords in [point for point in points(grid) if matches(point, chosen)]:
             with at(f"{file}: grids.{key} at {coords}"):
@@ -139,7 +153,7 @@ def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
                 yield Cell(name, key, coords, seed, run, difference)
 
 
-def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]:
+def _runs(cells: Iterable[Cell]) -> Runs:
     """Runs by id, those of trials among them, the search of each run, the trials of each search."""
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
@@ -152,24 +166,16 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     return runs, searches, names
 
 
-def told(paper: Paper, cells: Iterable[Cell]) -> Paper:
-    """The paper of these cells, whose titles say how many rounds its runs have."""
-    rounds: dict[str, set[int]] = {}
-    for cell in cells:
-        rounds.setdefault(cell.grid, set()).add(cell.run.rounds)
-    return with_rounds(paper, rounds)
-
-
-def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
+def _only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     """The paper with only the tables and figures named ('table1' or 'rmfl/table1')."""
     if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
     grids = {item.grid for key, item in paper.items() if key in wanted}
-    return part_of(paper, wanted, [key for key in paper.grids if key in grids])
+    return _part_of(paper, wanted, [key for key in paper.grids if key in grids])
 
 
-def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
+def _part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
     """The paper with only these tables, figures and facts, these grids, and the claims on both."""
     items = {
         field: {key: each for key, each in getattr(paper, field).items() if key in keys}
@@ -197,4 +203,4 @@ def _with_points(paper: Paper, cells: Collection[Cell]) -> Paper:
         for key, item in paper.items()
         if any(x.grid == item.grid and matches(x.coords, item.where) for x in cells)
     }
-    return part_of(paper, keys | {*paper.facts}, paper.grids)
+    return _part_of(paper, keys | {*paper.facts}, paper.grids)

@@ -15,8 +15,8 @@ from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
-from fedbench.plan.grid_points import LeftOut
-from fedbench.plan.plan import Cell, Plan, only, part_of, told
+from fedbench.paper.scale import Scale
+from fedbench.plan.plan import Cell, Plan, assembled
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
@@ -29,10 +29,8 @@ def _content(plan: Plan) -> dict[str, Any]:
     """What is written of a plan but the settings of its runs, for which their ids stand."""
     points = grouped(plan.cells, lambda cell: (cell.paper, cell.grid, *cell.coords.items()))
     content = {
-        **{name: getattr(plan, name) for name in ("scale", "about", "speeds", "tables", "texts")},
-        "shown": {name: [key for key, _ in x.everything()] for name, x in plan.papers.items()},
-        "grids": {name: list(paper.grids) for name, paper in plan.papers.items()},
-        **{name: getattr(plan, name) for name in ("left_out", "searches", "trials")},
+        **{name: getattr(plan, name) for name in ("scale", "cuts", "tables", "texts")},
+        **{name: getattr(plan, name) for name in ("searches", "trials")},
         "points": [
             {name: getattr(cells[0], name) for name in _OF_POINT}
             | {"runs": [(cell.seed, cell.run_id) for cell in cells]}
@@ -136,7 +134,7 @@ class PlanFile:
         with self._is_plan():
             runs = self._specs(content["runs"])
             whole = {name: Paper(**read_value(text)) for name, text in content["texts"].items()}
-            left_out = TypeAdapter(dict[str, LeftOut]).validate_python(content["left_out"])
+            cuts = checked(Scale, content["cuts"])
             substituted = TypeAdapter(list[Substitutions]).validate_python(
                 [point["substituted"] for point in content["points"]]
             )
@@ -147,20 +145,9 @@ class PlanFile:
             ]
         # an id takes a tenth of a millisecond: of a whole plan those with plug-ins are looked at
         self._require_as_named({k: run for k, run in runs.items() if run.plugins()})
-        of_paper = grouped(cells, lambda cell: cell.paper)
-        tables = tuple(content["tables"])
-        asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
-        shown = {n: part_of(asked[n], content["shown"][n], content["grids"][n]) for n in whole}
-        same = ("scale", "about", "speeds", "texts", "searches", "trials")
-        return Plan(
-            **{name: content[name] for name in same},
-            tables=tables,
-            left_out=left_out,
-            asked={name: told(paper, of_paper.get(name, ())) for name, paper in asked.items()},
-            papers={name: told(paper, of_paper.get(name, ())) for name, paper in shown.items()},
-            cells=cells,
-            runs=runs,
-        )
+        scale, tables, texts = content["scale"], tuple(content["tables"]), content["texts"]
+        of_runs = runs, content["searches"], content["trials"]
+        return assembled(whole, scale, cuts, tables, texts, cells, of_runs)
 
     def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         specs = {}

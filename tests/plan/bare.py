@@ -2,6 +2,7 @@
 
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Scale
 from fedbench.plan.grid_points import LeftOut
 from fedbench.plan.plan import Cell, Plan
 
@@ -14,8 +15,7 @@ def bare_plan(specs, papers=None, trials=None, scale="demo"):
     shown = {name: Paper(**read_value(TEXT)) for name in papers}
     return Plan(
         scale=scale,
-        about="",
-        speeds={},
+        cuts=Scale(about=""),
         tables=(),
         texts=dict.fromkeys(papers, TEXT),
         asked=shown,

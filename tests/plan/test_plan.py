@@ -315,7 +315,7 @@ def test_a_part_of_the_papers_at_a_smaller_scale_survives_too(tiny, tmp_path):
     write_plan(plan, tmp_path)
     read = PlanFile(planned_file(tmp_path, "small")).plan()
     assert read == plan
-    assert (read.speeds, read.about) == ({"mlp": 7}, "small")
+    assert (read.cuts.speeds, read.cuts.about) == ({"mlp": 7}, "small")
     assert read.left_out["tiny"].levels == {"method": ("FedProx",)}
 
 

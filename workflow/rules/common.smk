@@ -48,7 +48,7 @@ try:
         split(config["tables"]),
     )
     TRAINED = PLAN.to_train(config["train"])
-    SPEEDS = Speeds(PLAN.speeds)
+    SPEEDS = Speeds(PLAN.cuts.speeds)
     PATHS = WorkflowPaths(
         PLAN,
         Path(config["results"]),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.data_checks import complete, has_failed, same_data
-from fedbench.plan.search import search_id, trial_runs, words
+from fedbench.plan.search import search_id, trial_runs, value_of, words
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
 from fedbench.store.flat_settings import setting_columns
@@ -123,11 +123,7 @@ def _substitutes(record: dict[str, Any]) -> str:
 
 def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
     """What a run was trained with where its search has several values; empty without a search."""
-    if run.tune is None:
-        return {}
-    values = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
-    for name in run.tune.grid:
-        if "." not in name:  # a grid has a sampler or model by its name alone
-            value = getattr(actual, name)
-            values[name] = value.name if isinstance(value, Choice) else value
-    return {name: values.get(name) for name in run.tune.grid}
+    settings = dict(actual)
+    found = {name: value_of(settings, name) for name in (run.tune.grid if run.tune else ())}
+    # a grid has a sampler or model by its name alone
+    return {k: value.name if isinstance(value, Choice) else value for k, value in found.items()}

@@ -71,10 +71,6 @@ class SeedCase(Strict):
         there = all(coords.get(axis) in as_tuple(wanted) for axis, wanted in self.where.items())
         return there and (not self.grids or grid in self.grids)
 
-    def levels(self) -> str:
-        """The levels meant, in words."""
-        return worded(self.where)
-
 
 def worded(where: Where) -> str:
     """Levels or settings in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""

@@ -76,14 +76,10 @@ class Cost:
 
 def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str, Cost]:
     """The cost of each run by its id; runs that differ in the seed alone cost the same."""
-    by_settings: dict[tuple[object, ...], Cost] = {}
+    by_settings: dict[str, Cost] = {}
     by_run = {}
     for run_id, run in runs.items():
-        key = (
-            *((each.name, repr(each.params)) for each in (run.dataset, run.model, run.work)),
-            *(run.epochs, run.steps, run.batch, run.clients, run.participation),
-            *(run.rounds, run.eval_every, run.validation),
-        )
+        key = run.model_dump_json(exclude={"seed"})
         if key not in by_settings:
             trained, scored = passes(run, *sizes(run.dataset))
             work, rows = trained + _EVALUATION * scored, run.rounds / run.eval_every

@@ -15,7 +15,7 @@ from fedbench.paper.axis_levels import (
 )
 from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.paper.paper import Paper
-from fedbench.paper.scale import Cut, SeedCase
+from fedbench.paper.scale import Cut, SeedCase, worded
 from fedbench.paper.tables_and_figures import Grid
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
@@ -91,27 +91,11 @@ def printed_choices(settings: Settings) -> Settings:
 
 
 @dataclass(frozen=True)
-class ItemLeftOut:
-    """The title of a table or figure that is not shown, and what versions that are add to it."""
-
-    title: str
-    versions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PointsLeftOut:
-    """Points without any seed, and the titles of the tables and figures that would show them."""
-
-    case: SeedCase
-    titles: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class LeftOut:
     """What a scale leaves out: tables and figures, points of others, and levels by axis."""
 
-    items: tuple[ItemLeftOut, ...]
-    points: tuple[PointsLeftOut, ...]
+    items: list[tuple[str, list[str]]]  # titles, and what versions that are shown add to them
+    points: list[tuple[str, list[str]]]  # in words, and the titles of what would show them
     levels: dict[str, tuple[Level, ...]]
     about: str  # what the scale's file says of it
     axes: dict[str, str]  # what the paper's file says of some axes
@@ -127,25 +111,24 @@ def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
     items = []
     for title in [item.title for key, item in paper.everything() if key not in kept]:
         alike = [x.title for x in kept.values() if x.title.startswith((f"{title} ", f"{title}, "))]
-        versions = tuple(longer.removeprefix(title).lstrip(", ") for longer in alike)
-        items.append(ItemLeftOut(title, versions))
+        items.append((title, [longer.removeprefix(title).lstrip(", ") for longer in alike]))
     cases = [case for case in by.seed_cases if not case.seeds]
-    places = [(case, _titles(paper, case), _titles(chosen, case)) for case in cases]
+    places = [(case.where, _titles(paper, case), _titles(chosen, case)) for case in cases]
     # Where no table is left that would show the points, the tables' own titles are in the list.
-    told = [PointsLeftOut(case, here) for case, whole, here in places if here or not whole]
+    told = [(worded(where), here) for where, whole, here in places if here or not whole]
     axes: dict[str, dict[Level, None]] = {}
     for axis, levels in (pair for grid in paper.grids.values() for pair in grid.axes.items()):
         gone = [x for x in levels if x not in by.levels.get(axis, levels)]
         axes.setdefault(axis, {}).update(dict.fromkeys(gone))
     gone_levels = {axis: tuple(gone) for axis, gone in axes.items() if gone}
-    return LeftOut(tuple(items), tuple(told), gone_levels, by.about, paper.axes)
+    return LeftOut(items, told, gone_levels, by.about, paper.axes)
 
 
-def _titles(paper: Paper, case: SeedCase) -> tuple[str, ...]:
+def _titles(paper: Paper, case: SeedCase) -> list[str]:
     """The titles of the tables and figures that show points which the case means."""
     found = []
     for _, item in paper.items():
         meant = (at for at in points(paper.grids[item.grid]) if case.means(item.grid, at))
         if any(matches(at, item.where) for at in meant):
             found.append(item.title)
-    return tuple(found)
+    return found

@@ -199,7 +199,7 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
     """
     used, remarks = dict(file), {}
     for key in (file.get("tune") or {}).get("grid", ()):
-        said, used[key] = _value(file, key), _value(resolved, key)
+        said, used[key] = value_of(file, key), value_of(resolved, key)
         there = ", as in the file" if said == used[key] else f"; {level_text(said)} in the file"
         remarks[key] = f"chosen by the search{there}"
     if "parts" in file and remarks:  # without a search they may be objects, which have no name
@@ -208,7 +208,7 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
     return used, remarks
 
 
-def _value(settings: Settings, key: str) -> Any:
+def value_of(settings: Settings, key: str) -> Any:
     """A field, or a parameter of a part as `part.parameter`; the default where it is not given."""
     name, _, parameter = key.partition(".")
     entry = registry.find("method", name) if parameter else None

@@ -168,10 +168,6 @@ class WorkflowPaths:
                 found.append(needed[0])
         return found
 
-    def facts(self) -> list[Path]:
-        """The facts of all data sets that runs in the frames were trained on."""
-        return list(dict.fromkeys(x for name in self.scheduled.papers for x in self.data_of(name)))
-
     def frame(self, paper: str) -> Path:
         """The histories of a paper's runs in one frame."""
         return self.folders.frame(self.scheduled.scale, paper)

@@ -20,7 +20,7 @@ def bare_plan(specs, papers=None, trials=None, scale="demo"):
         texts=dict.fromkeys(papers, TEXT),
         asked=shown,
         papers=shown,
-        left_out=dict.fromkeys(papers, LeftOut((), (), {}, "", {})),
+        left_out=dict.fromkeys(papers, LeftOut([], [], {}, "", {})),
         cells=[
             Cell(name, "main", {}, runs[run_id].seed, runs[run_id], ())
             for name, ids in papers.items()

@@ -16,7 +16,7 @@ rule report:
         PATHS.sources,
         plan=PATHS.plan,
         searches=ancient(PATHS.choices()),
-        data=ancient(PATHS.facts()),
+        data=ancient([PATHS.data_of(paper) for paper in PLAN.papers]),
     output:
         PAGES,
         TABLES,

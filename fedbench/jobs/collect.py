@@ -83,11 +83,10 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     if wrong:
         said = f"resolved: {wrong[0]} is not what the settings of the run say"
         raise folder.damaged("run.json", said)
-    settings = {"run_id": record["id"], "status": record["status"]}
-    settings["tuned"] = json.dumps(chosen) if run.tune else ""
-    settings["search"] = words(run)
-    settings["substitutes"] = _substitutes(record)
-    return settings | setting_columns(actual.model_dump(mode="json"))
+    tuned = {"tuned": json.dumps(chosen) if run.tune else "", "search": words(run)}
+    told = {"run_id": record["id"], "status": record["status"], **tuned}
+    told["substitutes"] = _substitutes(record)
+    return told | setting_columns(actual.model_dump(mode="json"))
 
 
 def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:

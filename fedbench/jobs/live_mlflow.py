@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ _SHARE = 20  # they take at most a twentieth of the time, however slow the serve
 Follow = Callable[[RunSpec], AbstractContextManager[Watch]]
 
 
-@contextmanager
-def nobody(spec: RunSpec) -> Iterator[Watch]:
+def nobody(spec: RunSpec) -> AbstractContextManager[Watch]:
     """A `Follow` that sends nothing anywhere."""
-    yield lambda row: None
+    return nullcontext(lambda row: None)
 
 
 def follower(where: str, folder: Path, say: Callable[[str], None]) -> Follow:
@@ -85,16 +84,12 @@ class Live:
         from fedbench.jobs.mlflow import metrics
 
         self._unsent += metrics(row, round(1000 * time.time()))
-        if time.monotonic() >= self._next:
-            self._flush()
-
-    def _flush(self) -> None:
         start = time.monotonic()
-        self._client.log_batch(self._key, metrics=self._unsent)
-        self._unsent = []
-        end = time.monotonic()
-        self._next = end + max(_PAUSE, _SHARE * (end - start))
+        if start >= self._next:
+            self._client.log_batch(self._key, metrics=self._unsent)
+            self._unsent, end = [], time.monotonic()
+            self._next = end + max(_PAUSE, _SHARE * (end - start))
 
     def _end(self, status: str) -> None:
-        self._flush()
+        self._client.log_batch(self._key, metrics=self._unsent)
         self._client.set_terminated(self._key, status)

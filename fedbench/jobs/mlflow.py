@@ -13,6 +13,7 @@ import mlflow
 from mlflow.entities import LifecycleStage, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from mlflow.utils import get_results_from_paginated_fn
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -111,13 +112,11 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     if not versions:
         return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    copies: list[tuple[str, Run]] = []
-    token: str | None = None
-    while token != "":
-        page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
-        copies += [(copy.data.tags.get(RUN, ""), copy) for copy in page]
-        token = page.token or ""
-    copies = [(run_id, copy) for run_id, copy in copies if run_id in versions]
+    listed: list[Run] = get_results_from_paginated_fn(
+        lambda most, token: client.search_runs([experiment], max_results=most, page_token=token),
+        _PAGE,
+    )
+    copies = [(run_id, x) for x in listed if (run_id := x.data.tags.get(RUN, "")) in versions]
     current = {  # those that were copied to the end, of runs not trained again since
         run_id: copy
         for run_id, copy in copies

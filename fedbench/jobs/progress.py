@@ -76,7 +76,7 @@ class Display(logging.Handler):
         if str(record.msg).startswith(_NOTHING) and Path(self._page).exists():
             self._console.print(f"The report: {self._page}", markup=False, soft_wrap=True)
         told = record.__dict__
-        match _event(record):
+        match told.get("event"):
             case "job_info":
                 rule = re.sub(r"_\d+$", "", told["rule_name"])  # the jobs train_0, train_1, …
                 self._jobs[told["jobid"]] = rule, record.created
@@ -91,7 +91,7 @@ class Display(logging.Handler):
 
     def _is_shown(self, record: logging.LogRecord) -> bool:
         """Whether a record is shown beside the line: a warning, or an error not said in short."""
-        event = _event(record)
+        event = record.__dict__.get("event")  # none of a plain message
         plain = not event and record.levelno <= logging.INFO and self._thread.is_alive()
         in_short = str(record.msg).startswith(("RuleException", _LOCKED))
         return not (event in _LISTS or plain or in_short)
@@ -127,9 +127,3 @@ class Display(logging.Handler):
         if seen.seconds_left:
             words.append(f"{duration(seen.seconds_left)} left")
         return words
-
-
-def _event(record: logging.LogRecord) -> str:
-    """The name of a record's event, such as 'job_info'; '' for a plain message."""
-    event = getattr(record, "event", None)
-    return str(getattr(event, "value", event) or "")

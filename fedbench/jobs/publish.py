@@ -41,14 +41,10 @@ class Exported:
     files: tuple[Path, ...]  # those written now
     new: int  # runs in them
     planned: int
+    held: int  # planned runs that are published
     missing: tuple[str, ...]  # ids of planned runs that are not published
     others: int  # runs that are not planned
     unknown: tuple[str, ...]  # data sets without facts, which a rebuild would have to load
-
-    @property
-    def held(self) -> int:
-        """How many of the planned runs are published."""
-        return self.planned - len(self.missing)
 
 
 @dataclass(frozen=True)
@@ -105,6 +101,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
         files=tuple(files),
         new=len(new.runs),
         planned=len(run_ids),
+        held=len(held & {*run_ids}),
         missing=tuple(run_id for run_id in run_ids if run_id not in held),
         others=len(held - {*run_ids}),
         unknown=tuple(key for key in data if key not in whole.data),

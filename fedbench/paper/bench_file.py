@@ -177,10 +177,9 @@ def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:
     of_main = {"grid": "main", "panels": settings, "metric": bench.metric}
     what = Metric(bench.metric).label
     figures: dict[str, Any] = {"rounds": {"title": f"{what} over the rounds", **of_main}}
+    front: dict[str, Any] = {}
     for cost, word in _COSTS.items():
-        kind = {"curves": {"x": cost}}
-        figures[cost] = {"title": f"{what} over {word}", "kind": kind, **of_main}
-    for cost, word in _COSTS.items():
-        kind = {"pareto": {"cost": cost}}
-        figures[f"pareto_{cost}"] = {"title": f"What {word} buys", "kind": kind, **of_main}
-    return figures
+        over, buys = {"curves": {"x": cost}}, {"pareto": {"cost": cost}}
+        figures[cost] = {"title": f"{what} over {word}", "kind": over, **of_main}
+        front[f"pareto_{cost}"] = {"title": f"What {word} buys", "kind": buys, **of_main}
+    return figures | front

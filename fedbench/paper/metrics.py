@@ -171,10 +171,6 @@ class Metric:
         return meaning(self._base) or Meaning(self._base)
 
     @property
-    def _varies(self) -> bool:
-        return reading(self.name).at in VARYING
-
-    @property
     def target(self) -> Target | None:
         """What is to be reached, of a metric such as `round@to:0.45`; None of all others."""
         return reading(self.name).target
@@ -195,13 +191,14 @@ class Metric:
     @property
     def is_of_labels(self) -> bool:
         """Whether it scores predicted labels, so that guessing gives one over their number."""
-        return self._base in ("accuracy", "macro_f1") and not self._varies
+        return self._base in ("accuracy", "macro_f1") and reading(self.name).at not in VARYING
 
     @property
     def lower_is_better(self) -> bool:
         """Whether lower values are better, as of a spread and of what reaching a target takes."""
         spent = self.target is not None and self._meaning.better == ""
-        return self._varies or spent or self._meaning.better == "lower"
+        varies = reading(self.name).at in VARYING
+        return varies or spent or self._meaning.better == "lower"
 
     @property
     def is_ranked(self) -> bool:

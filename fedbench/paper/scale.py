@@ -133,13 +133,12 @@ class Scale(Cut):
         kinds = {*self.substitutes, *special.substitutes}
         pairs = {k: (self.substitutes.get(k, {}), special.substitutes.get(k, {})) for k in kinds}
         joined: dict[str, Any] = {"substitutes": {k: a | b for k, (a, b) in pairs.items()}}
-        for field in (*Numbers.model_fields, "levels"):
-            joined[field] = getattr(self, field) | getattr(special, field)
-        for field in ("cases", "seed_cases"):
-            joined[field] = getattr(self, field) + getattr(special, field)
-        for field in ("seeds", "tune", "keep"):
-            own = getattr(special, field)
-            joined[field] = getattr(self, field) if own is None else own
+        joined |= {
+            k: getattr(self, k) | getattr(special, k) for k in (*Numbers.model_fields, "levels")
+        }
+        joined |= {k: getattr(self, k) + getattr(special, k) for k in ("cases", "seed_cases")}
+        own = {k: getattr(special, k) for k in ("seeds", "tune", "keep")}
+        joined |= {k: getattr(self, k) if each is None else each for k, each in own.items()}
         return Cut(about=special.about, **joined)
 
 

@@ -1,5 +1,6 @@
 """Refuses, before anything is trained, a plan whose tables, figures or claims lack values."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
 from fedbench.paper.references import check_where
 from fedbench.paper.scale import Cut, Numbers, Scale, worded
-from fedbench.paper.tables_and_figures import Axes, Figure, Grid
+from fedbench.paper.tables_and_figures import Axes, Figure
 from fedbench.plan.grid_points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed_numbers import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs
@@ -163,39 +164,28 @@ def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
     for key, grid in paper.grids.items():
         of_grid = [(cell.coords, cell.seed, cell.run_id) for cell in cells if cell.grid == key]
         for axis in grid.axes:
-            runs = _by_level(axis, of_grid)
-            for place, first in enumerate(runs, 1):
-                same = [
-                    level
-                    for level in [*runs][place:]
-                    if _alike(runs[first], runs[level])
-                    and _alike(*_by_level(axis, _written(paper, grid, axis, first, level)).values())
-                ]
-                if same:
-                    levels = ", ".join(level_text(x) for x in (first, *same))
+            cut = _same(axis, of_grid)
+            levels = {*cut, *itertools.chain.from_iterable(cut.values())}
+            whole = [point for point in points(grid) if point[axis] in levels]
+            runs = ((point, 0, RunSpec(**resolve(paper, grid, point)).id) for point in whole)
+            for first, others in _same(axis, runs).items():
+                if same := [level for level in others if level in cut.get(first, ())]:
+                    told = ", ".join(map(level_text, (first, *same)))
                     raise FedbenchError(
-                        f"grids.{key}.axes.{axis}: the levels {levels} are the same runs; what a "
+                        f"grids.{key}.axes.{axis}: the levels {told} are the same runs; what a "
                         "level sets must depend on it (in a template by '$') and have an effect"
                     )
 
 
-def _written(paper: Paper, grid: Grid, axis: str, *levels: Level) -> Iterator[_Place]:
-    """The points of a grid at some levels of an axis, with the runs before a scale cuts them."""
-    for point in points(grid):
-        if point[axis] in levels:
-            yield point, 0, RunSpec(**resolve(paper, grid, point)).id
-
-
-def _by_level(axis: str, places: Iterable[_Place]) -> dict[Level, dict[str, str]]:
-    """By level of the axis, the ids of runs by the levels on all other axes and the seed."""
+def _same(axis: str, places: Iterable[_Place]) -> dict[Level, list[Level]]:
+    """By level of the axis, those after it with the same runs wherever both stand."""
     runs: dict[Level, dict[str, str]] = {}
     for coords, seed, run_id in places:
         beside = [level for name, level in coords.items() if name != axis]
         runs.setdefault(coords[axis], {})[str([*beside, seed])] = run_id
-    return runs
-
-
-def _alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether both have the same runs at all points that both have, of which there are some."""
-    shared = one.keys() & other.keys()
-    return bool(shared) and all(one[point] == other[point] for point in shared)
+    found: dict[Level, list[Level]] = {}
+    for one, other in itertools.combinations(runs, 2):
+        shared = runs[one].keys() & runs[other].keys()
+        if shared and all(runs[one][place] == runs[other][place] for place in shared):
+            found.setdefault(one, []).append(other)
+    return found

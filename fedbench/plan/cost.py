@@ -134,11 +134,7 @@ def by_table(
     most: with more tables and figures than so many, those of a paper are one row.
     """
     all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
-    needed = {
-        f"{name}/{key}": plan.needed(plan.select(name, item.grid, item.where))
-        for name, paper in plan.papers.items()
-        for key, item in paper.items()
-    }
+    needed = plan.of_items()
     if most is not None and len(needed) > most:
         needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
     needed["all, shared runs once"] = list(plan.runs)
@@ -180,10 +176,7 @@ def in_words(hours: float) -> str:
 
 def summary(plan: Plan, took: Mapping[str, Sequence[float]]) -> str:
     """Two sentences: how many runs were to be trained; `took` has the jobs' seconds by rule."""
-    places: Counter[str] = Counter()
-    for name, paper in plan.papers.items():
-        for _, item in paper.items():
-            places.update(plan.needed(plan.select(name, item.grid, item.where)))
+    places = Counter(run_id for ids in plan.of_items().values() for run_id in ids)
     shared = sum(times > 1 for times in places.values())
     told = f"{len(plan.runs):,} runs, {shared:,} of them in several tables or figures"
     runs = told if plan.runs else "Nothing was to be trained"

@@ -16,9 +16,16 @@ from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.scale import Cut, Scale, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.grid_points import Cell as Cell
-from fedbench.plan.grid_points import LeftOut, left_out, matches, points, printed_choices, resolve
+from fedbench.plan.grid_points import (
+    LeftOut,
+    left_out,
+    matches,
+    points,
+    printed_choices,
+    resolve,
+    substitutions,
+)
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
 
 # Runs by id, the search of each run that has one, and the trials of each search
@@ -52,6 +59,14 @@ class Plan:
         """The cells of a paper's grid at the levels that `where` names."""
         of_grid = [cell for cell in self.cells if cell.paper == paper and cell.grid == grid]
         return [cell for cell in of_grid if matches(cell.coords, where)]
+
+    def of_items(self) -> dict[str, list[str]]:
+        """The ids that each table and figure needs, by its paper's name and its own."""
+        return {
+            f"{name}/{key}": self.needed(self.select(name, item.grid, item.where))
+            for name, paper in self.papers.items()
+            for key, item in paper.items()
+        }
 
     def of_paper(self, paper: str) -> dict[str, RunSpec]:
         """The runs of a paper's cells by their ids, trials of searches left out."""

@@ -16,8 +16,8 @@ from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
+from fedbench.plan.grid_points import Substitutions
 from fedbench.plan.plan import Cell, Plan, assembled
-from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
@@ -107,8 +107,7 @@ class PlanFile:
 
     def runs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         """The settings of some runs; `FedbenchError` if one is not in the plan, or was changed."""
-        found = self._specs(run_ids)
-        self._require_as_named(found)
+        self._require_as_named(found := self._specs(run_ids))
         return found
 
     def of_paper(self, paper: str) -> list[RunSpec]:

@@ -11,11 +11,10 @@ from fedbench.base.errors import FedbenchError
 from fedbench.plan import workflow
 from fedbench.plan.cost import Speeds, by_table
 from fedbench.plan.data_checks import data_key
-from fedbench.plan.grid_points import matches
+from fedbench.plan.grid_points import Substitution, matches
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, to_json, write_plan
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.substitutions import Substitution
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
@@ -499,7 +498,7 @@ def test_a_table_or_figure_without_any_point_is_left_out_by_name(tmp_path):
     assert {cell.coords["alpha"] for cell in plan.cells} == {2}
     assert [key for key, _ in plan.papers["tiny"].items()] == ["table1"]  # the others show α = 1
     found = plan.left_out["tiny"]
-    assert [gone.title for gone in found.items] == ["Table II", "Fig. 1"]
+    assert [title for title, _ in found.items] == ["Table II", "Fig. 1"]
     assert found.levels == {"alpha": (1,)}
 
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from fedbench.paper.paper import Paper
+from fedbench.plan.grid_points import Substitution
 from fedbench.plan.plan import Cell
-from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.claims.comparisons import Speed, Term

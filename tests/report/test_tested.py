@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.paper.metrics import Metric
+from fedbench.plan.grid_points import Substitution
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims.comparison_tree import last_digit
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import plots

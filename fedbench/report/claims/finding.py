@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from fedbench.paper.claims import Claim
-from fedbench.plan.substitutions import Substitutions, merged
+from fedbench.plan.grid_points import Substitutions, merged
 from fedbench.report.claims.tests import ErrorRates, Interval, Verdict
 
 

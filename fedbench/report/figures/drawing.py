@@ -8,9 +8,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper import tables_and_figures
 from fedbench.paper.notation import Level, Where, reading
 from fedbench.paper.paper import Paper
-from fedbench.plan.grid_points import matches
+from fedbench.plan.grid_points import Substitutions, matches, merged
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.substitutions import Substitutions, merged
 from fedbench.report.figures.panels import Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import filling, stroke, styles
 from fedbench.report.values.collected_frames import Collected

@@ -14,8 +14,8 @@ from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.grid_points import Substitutions
 from fedbench.plan.printed_numbers import Place, Stat
-from fedbench.plan.substitutions import Substitutions
 
 Contest = tuple[str, str, str]  # data set, setting and metric
 

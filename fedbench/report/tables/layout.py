@@ -8,8 +8,8 @@ from typing import NamedTuple
 from fedbench.base.grouping import grouped
 from fedbench.paper.notation import Level
 from fedbench.paper.tables_and_figures import Table
+from fedbench.plan.grid_points import Substitutions
 from fedbench.plan.printed_numbers import axes
-from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 

@@ -58,7 +58,7 @@ def run(
         return
     from fedbench.engine.machine import Machine
     from fedbench.engine.training import run as train
-    from fedbench.jobs.live_mlflow import follower
+    from fedbench.jobs.train import follower
 
     machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
     try:

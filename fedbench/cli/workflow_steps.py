@@ -82,7 +82,6 @@ def train(
     """
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs import train as batch
-    from fedbench.jobs.live_mlflow import follower
     from fedbench.plan.plan_file import PlanFile
 
     one_thread_a_process()
@@ -91,7 +90,7 @@ def train(
     planned = PlanFile(plan).runs(run_ids)  # no folder for an id that is not in the plan
 
     def train_left(left: Sequence[str]) -> list[str]:
-        follow = follower(live, results, batch.say)  # in the process that trains
+        follow = batch.follower(live, results, batch.say)  # in the process that trains
         return batch.train(planned, left, results, machine, data_dir, batch.say, follow)
 
     if code := batch.train_in_child(train_left, run_ids, results):

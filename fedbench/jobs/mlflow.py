@@ -1,10 +1,11 @@
-"""Copies finished runs into MLflow, to be looked at: an experiment for each paper and scale."""
+"""Shows runs in MLflow: finished ones, in an experiment for each paper and scale; live ones."""
 
 import logging
 import os
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ _CLOCKS = ("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds
 _RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
 PATIENCE = "4"  # seconds in which a server that is opened answers, or is away
 _PAGE = 1000  # runs that are asked for at a time
+LIVE = "fedbench-live"  # the experiment of runs that are followed while they train
+_PAUSE = 1.0  # the fewest seconds between two sendings of their rounds
+_SHARE = 20  # which take at most a twentieth of the time, however slow the server is
 
 mlflow.set_tracking_uri("")  # never the working folder's default store
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # errors are one sentence
@@ -112,7 +116,7 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     if not versions:
         return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    listed: list[Run] = get_results_from_paginated_fn(
+    listed: list[Run] = get_results_from_paginated_fn(  # type: ignore[no-untyped-call]
         lambda most, token: client.search_runs([experiment], max_results=most, page_token=token),
         _PAGE,
     )
@@ -175,14 +179,70 @@ def _copy(client: MlflowClient, experiment: str, folder: RunFolder, tags: dict[s
     return True
 
 
-def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
+def metrics(row: Mapping[Any, float], moment: int) -> list[Metric]:
     """A row of a history, at a time in ms since 1970; 'accuracy[two]' is called 'accuracy/two'."""
     values = {name.replace("[", "/").replace("]", ""): float(value) for name, value in row.items()}
     step = int(values.pop("round"))
-    return [Metric(name, value, time, step) for name, value in values.items()]
+    return [Metric(name, value, moment, step) for name, value in values.items()]
 
 
 def params(spec: RunSpec) -> list[Param]:
     """The settings of a run that are not null or empty: 'lr', 'partition.delta', 'fedprox.mu'."""
     flat = setting_columns(spec.model_dump(mode="json"), lambda choice: choice.name)
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
+
+
+class Live:
+    """Follows run after run at a tracking URI; after a failure, which is said, it tries no more."""
+
+    def __init__(self, uri: str, say: Callable[[str], None]) -> None:
+        self._uri, self._say, self._lost = uri, say, False
+
+    @contextmanager
+    def following(self, spec: RunSpec) -> Iterator[Callable[[Mapping[Any, float]], None]]:
+        """A function to be called with each evaluated round of the run."""
+        self._try(self._begin, spec)
+        status = "KILLED"
+        try:
+            yield lambda row: self._try(self._send, row)
+            status = "FINISHED"
+        finally:
+            self._try(self._end, status)
+
+    def _try(self, act: Callable[..., None], *args: object) -> None:
+        if self._lost:
+            return
+        try:
+            act(*args)
+        except Exception as error:  # whatever MLflow raises, the run goes on
+            self._lost = True
+            why = error if isinstance(error, FedbenchError) else short(error)
+            self._say(f"live: {why}; the runs go on without it")
+
+    def _begin(self, spec: RunSpec) -> None:
+        """Make the MLflow run of a training run; one that is resumed goes on in the same."""
+        self._unsent: list[Any] = []
+        self._next = 0.0  # when rounds are sent again
+        os.environ.setdefault(TIMEOUT, PATIENCE)
+        self._client = client = client_of(self._uri)
+        experiment = experiment_of(client, LIVE)
+        found = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
+        if found:
+            self._key = found[0].info.run_id
+        else:
+            run = client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
+            self._key = run.info.run_id
+            client.log_batch(self._key, params=params(spec))
+        client.update_run(self._key, status="RUNNING")
+
+    def _send(self, row: Mapping[Any, float]) -> None:
+        self._unsent += metrics(row, round(1000 * time.time()))
+        start = time.monotonic()
+        if start >= self._next:
+            self._client.log_batch(self._key, metrics=self._unsent)
+            self._unsent, end = [], time.monotonic()
+            self._next = end + max(_PAUSE, _SHARE * (end - start))
+
+    def _end(self, status: str) -> None:
+        self._client.log_batch(self._key, metrics=self._unsent)
+        self._client.set_terminated(self._key, status)

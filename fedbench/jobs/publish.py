@@ -114,9 +114,9 @@ def roles(plan: Plan, paper: str) -> dict[str, Role]:
     for cell in plan.cells:
         if cell.paper == paper and "method" in cell.coords:
             method = str(cell.coords["method"])
-            found.setdefault(cell.run_id, Role(method, trial=False))
+            found.setdefault(cell.run_id, (method, False))
             for trial in plan.trials.get(plan.searches.get(cell.run_id, ""), ()):
-                trials.setdefault(trial, Role(method, trial=True))
+                trials.setdefault(trial, (method, True))
     return trials | found
 
 

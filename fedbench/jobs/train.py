@@ -6,19 +6,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.files import exists, require_writable
 from fedbench.base.signals import SIGNALS, handled, stop_if_requested, stoppable
 from fedbench.engine.checkpoint import Row
 from fedbench.engine.machine import Machine
 from fedbench.engine.record import Result
 from fedbench.engine.training import Watch, run
-from fedbench.jobs.live_mlflow import Follow, nobody
 from fedbench.plan.search import resolved
 from fedbench.spec import RunSpec
 from fedbench.store import Results, RunFolder, locked, run_states
@@ -26,6 +25,23 @@ from fedbench.store import Results, RunFolder, locked, run_states
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
 
 Work = Callable[[Sequence[str]], Sequence[str]]  # trains runs, by ids; returns those that failed
+Follow = Callable[[RunSpec], AbstractContextManager[Watch]]
+
+
+def nobody(spec: RunSpec) -> AbstractContextManager[Watch]:
+    """A `Follow` that sends nothing anywhere."""
+    return nullcontext(lambda row: None)
+
+
+def follower(where: str, folder: Path, say: Callable[[str], None]) -> Follow:
+    """What follows runs as `--live` says: nobody if it is empty, else 'mlflow' or 'mlflow=URI'."""
+    if not where:
+        return nobody
+    kind, _, uri = where.partition("=")
+    require_among("live", "tracker", kind, ["mlflow"])
+    from fedbench.jobs.mlflow import Live, default_uri  # who follows no run must not wait for it
+
+    return Live(uri or default_uri(folder), say).following
 
 
 def train(

@@ -120,14 +120,14 @@ class WorkflowPaths:
 
     def key(self, paper: str) -> str:
         """A key of all that a paper's frame is made of: with another one it is made anew."""
-        return digest([list(self.runs(paper)), self._searches(paper)])
+        return digest([list(self.runs(paper)), self.searches(paper)])
 
     def awaited(self, paper: str, jobs: Iterable[Job]) -> list[Path]:
         """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
         If runs are dealt to jobs in another way, the frame may be collected once too often.
         """
-        trials = [each for search in self._searches(paper) for each in self.trial_stamps(search)]
+        trials = [each for search in self.searches(paper) for each in self.trial_stamps(search)]
         stamps = dict.fromkeys((*self.stamps(self.runs(paper)), *trials))
         if len(stamps) <= _MANY:
             return list(stamps)
@@ -154,10 +154,6 @@ class WorkflowPaths:
         """The data set of that key; raises `FedbenchError` if no run of the plan has it."""
         require_among("", "data set in this plan", key, self._datasets)
         return self._datasets[key]
-
-    def winners(self, paper: str) -> list[Path]:
-        """The settings that the searches of a paper's runs choose, where the runs are trained."""
-        return [self.folders.winner(search) for search in self._searches(paper)]
 
     def choices(self) -> list[Path]:
         """The settings that searches choose: of those trained, or there with all trials."""
@@ -209,7 +205,7 @@ class WorkflowPaths:
         runs, trained = self.scheduled.of_paper(paper), self._to_train.runs
         return {k: v for k, v in runs.items() if k in trained or exists(self.folders.stamp(k))}
 
-    def _searches(self, paper: str) -> list[str]:
+    def searches(self, paper: str) -> list[str]:
         """The searches of the paper's runs that are trained."""
         searches = self._to_train.searches
         return list(dict.fromkeys(searches[k] for k in self.runs(paper) if k in searches))

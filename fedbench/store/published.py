@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -29,6 +29,7 @@ from fedbench.store import parquet_frames
 from fedbench.store.flat_settings import is_outdated, setting_columns
 
 Json = Mapping[str, Any]
+Role = tuple[str, bool]  # of a run in its paper: its method, and whether it only is a trial
 
 TABLES = ("runs", "rounds", "probes", "searches", "data")
 PUBLISHED = Path("results/published")
@@ -88,13 +89,6 @@ class Published:
         """Its things whose names are kept."""
         things = vars(self).items()
         return Published(**{name: {k: x for k, x in of.items() if keep(k)} for name, of in things})
-
-
-class Role(NamedTuple):
-    """What a run is in its paper: of which method, and whether it only is a trial of a search."""
-
-    method: str
-    trial: bool
 
 
 def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
@@ -175,7 +169,7 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
 
 def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[str, Any]:
     record, settings = run.record, setting_columns(run.record["resolved"])
-    method, trial = role or Role(settings.get("parts") or "fedavg", False)
+    method, trial = role or (settings.get("parts") or "fedavg", False)
     rounds = run.tables["rounds"]
     last = rounds.slice(len(rounds) - 1).to_pylist()[0] if len(rounds) else {}
     if not math.isfinite(last.get("loss") or 0.0):  # earlier runs scored such outputs as class 0

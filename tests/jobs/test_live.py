@@ -6,9 +6,9 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from fedbench import Machine, RunSpec, run
-from fedbench.jobs import live_mlflow
-from fedbench.jobs.live_mlflow import EXPERIMENT, follower, nobody
-from fedbench.jobs.mlflow import client_of, default_uri
+from fedbench.jobs import mlflow
+from fedbench.jobs.mlflow import LIVE, client_of, default_uri
+from fedbench.jobs.train import follower, nobody
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3)
 
@@ -21,8 +21,8 @@ def folder(database, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(live_mlflow, "_PAUSE", 0.0)
-    monkeypatch.setattr(live_mlflow, "_SHARE", 0.0)
+    monkeypatch.setattr(mlflow, "_PAUSE", 0.0)
+    monkeypatch.setattr(mlflow, "_SHARE", 0.0)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "4")
 
 
@@ -34,7 +34,7 @@ def followed(follow, spec=SPEC):
 def shown(folder):
     """MLflow's only run of the experiment, and the steps and values of its accuracy."""
     client = client_of(default_uri(folder))
-    experiment = client.get_experiment_by_name(EXPERIMENT)
+    experiment = client.get_experiment_by_name(LIVE)
     (found,) = client.search_runs([experiment.experiment_id])
     points = client.get_metric_history(found.info.run_id, "accuracy")
     return found, [(each.step, each.value) for each in points]
@@ -42,7 +42,7 @@ def shown(folder):
 
 @pytest.mark.parametrize("pause", [0.0, 60.0])
 def test_every_evaluated_round_is_sent_and_the_run_is_the_same(folder, monkeypatch, pause):
-    monkeypatch.setattr(live_mlflow, "_PAUSE", pause)
+    monkeypatch.setattr(mlflow, "_PAUSE", pause)
     said = []
     history = followed(follower("mlflow", folder, said.append))
     found, points = shown(folder)
@@ -102,7 +102,7 @@ def test_a_server_that_goes_away_meanwhile_is_said_once(folder, monkeypatch):
 
 
 def test_a_server_that_is_slow_gets_rounds_seldom(folder, monkeypatch):
-    monkeypatch.setattr(live_mlflow, "_SHARE", 1e9)
+    monkeypatch.setattr(mlflow, "_SHARE", 1e9)
     with follower("mlflow", folder, print)(SPEC) as seen:
         for round_ in (1.0, 2.0, 3.0):
             seen({"round": round_, "accuracy": 0.5})

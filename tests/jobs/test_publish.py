@@ -20,7 +20,6 @@ from fedbench.store import Results, note_failure, signs_of_life
 from fedbench.store.published import (
     Published,
     PublishedRun,
-    Role,
     read_published,
     write_published,
 )
@@ -195,11 +194,11 @@ def test_each_row_says_of_which_method_it_is_and_whether_it_only_is_a_trial(tmp_
     plan = project(tmp_path, SEARCHING)
     told = roles(plan, "tiny")
     trials = {trial for trials in plan.trials.values() for trial in trials}
-    assert {key for key, role in told.items() if role.trial} == trials - {
+    assert {key for key, role in told.items() if role[1]} == trials - {
         cell.run_id for cell in plan.cells
     }
     for cell in plan.cells:
-        assert told[cell.run_id] == Role(cell.coords["method"], trial=False)
+        assert told[cell.run_id] == (cell.coords["method"], False)
         for trial in plan.trials.get(plan.searches.get(cell.run_id), ()):
             assert told[trial].method == cell.coords["method"]
 

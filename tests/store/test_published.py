@@ -17,7 +17,6 @@ from fedbench.store.parquet_frames import read_arrow, write_small
 from fedbench.store.published import (
     Published,
     PublishedRun,
-    Role,
     read_published,
     write_published,
 )
@@ -50,7 +49,7 @@ CONTENT = Published(
     searches={"0123456789ab": {"chosen": {"lr": 1.0}, "trials": [{"lr": 1.0, "score": 0.5}]}},
     data={"digits": {"name": "digits", "train": 3, "checksum": "ab"}},
 )
-ROLES = {PROX.id: Role("FedProx", trial=True)}
+ROLES = {PROX.id: ("FedProx", True)}
 
 
 @pytest.fixture

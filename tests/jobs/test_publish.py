@@ -200,7 +200,7 @@ def test_each_row_says_of_which_method_it_is_and_whether_it_only_is_a_trial(tmp_
     for cell in plan.cells:
         assert told[cell.run_id] == (cell.coords["method"], False)
         for trial in plan.trials.get(plan.searches.get(cell.run_id), ()):
-            assert told[trial].method == cell.coords["method"]
+            assert told[trial][0] == cell.coords["method"]
 
 
 def test_a_run_trained_twice_is_refused_by_name(plan, results, file, there, refuses):

@@ -10,7 +10,7 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.printed_numbers import Place, Printed, Stat
 from fedbench.report import build
 from fedbench.report.tables.export import to_csv
-from fedbench.report.tables.facts import FactColumn, FactRow, FactTable, fact_table, shown
+from fedbench.report.tables.facts import FactRow, FactTable, fact_table, shown
 from tests.report.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]
@@ -164,14 +164,14 @@ def test_facts_stand_in_the_page_as_csv_and_tex(tmp_path):
 def test_a_table_of_facts_as_csv_and_text():
     table = FactTable(
         "Name",
-        (FactColumn("a", "left"), FactColumn("b")),
+        {"left": ("a",), "": ("b",)},
         (FactRow("x", (True, None)), FactRow("y", (1234, "–"), "g")),
     )
     assert list(csv.reader(to_csv(table.frame()).splitlines())) == [
         ["Name", "left: a", "b"], ["x", "True", ""], ["g: y", "1234", "–"],
     ]  # fmt: skip
     assert [shown(value) for value in (True, False, None, 1234)] == ["✓", "✗", "–", "1,234"]
-    assert table.blocks == [("left", 1), ("", 1)]
+    assert table.heads == [("", "Name"), ("left", "a"), ("", "b")]
 
 
 OF_USERS = {"file", "folder", "huggingface", "leaf"}  # known once they are read

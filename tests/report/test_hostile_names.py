@@ -14,7 +14,7 @@ from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.report import build
 from fedbench.report.tables.export import latex, plain, to_csv
-from fedbench.report.tables.facts import FactColumn, FactRow, FactTable
+from fedbench.report.tables.facts import FactRow, FactTable
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, state
 from tests.plan.bare import bare_plan
@@ -154,7 +154,7 @@ def test_cells_are_never_formulas_and_numbers_stay():
         assert plain(value) == value
     frame = pd.DataFrame({"text": ["=x", "y"], "number": [-0.5, 2.0]})
     assert to_csv(frame) == "text,number\n'=x,-0.5\ny,2\n"
-    table = FactTable("=head", (FactColumn("@a"),), (FactRow("-b", (-3,)), FactRow("c", ("+d",))))
+    table = FactTable("=head", {"": ("@a",)}, (FactRow("-b", (-3,)), FactRow("c", ("+d",))))
     assert to_csv(table.frame()) == "'=head,'@a\n'-b,-3\nc,'+d\n"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fedbench.paper.notation import Level
 from fedbench.report.facts.settings import constant, network
-from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, columns_of
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader
 from fedbench.report.values.numbers import point_name
 from fedbench.sampling.sampler import cohort_size
 
@@ -49,7 +49,7 @@ class Traits(Fact):
             modified = "projection" in settings or any(part.needs_projection for part in parts)
             proxy = any(part.proxy_data for part in parts)
             rows.append(FactRow(name, (bool(shared), proxy, modified, shared or None)))
-        return FactTable("Method", columns_of({"": titles}), tuple(rows), note)
+        return FactTable("Method", {"": titles}, rows, note)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Traffic(Fact):
             moved = (cost["down"] / sizes.d, cost["up"] / sizes.d)
             values = (f"{1 + x:.4g}" for x in (*moved, cost["forward"], cost["backward"]))
             rows.append(FactRow(point_name(axis, level), tuple(values)))
-        return FactTable("Method", columns_of(columns), tuple(rows), note)
+        return FactTable("Method", columns, rows, note)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Passes(Fact):
             values = (*passes, epochs * (1 + cost["backward"]), *moved)
             whole = tuple(int(x) if float(x).is_integer() else x for x in values)
             rows.append(FactRow(name, whole))
-        return FactTable("Method", columns_of(columns), tuple(rows), note)
+        return FactTable("Method", columns, rows, note)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Costs(Fact):
             parts = reader.parts("method", name)
             sums = [[*terms, sum(terms, Counter())] for terms in _phases(parts, epochs)]
             rows.append(FactRow(name, tuple(_text(terms) for of in sums for terms in of)))
-        return FactTable("Method", columns_of(columns), tuple(rows), note)
+        return FactTable("Method", columns, rows, note)
 
 
 def _phases(parts: list[Any], epochs: int) -> tuple[list[Terms], list[Terms]]:

@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.notation import Level
-from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value, columns_of
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value
 from fedbench.report.values.numbers import point_name
 from fedbench.spec import RunSpec
 
@@ -91,7 +91,7 @@ class Datasets(Fact):
             counted = (train, constant(run, "CLASSES"), run.clients, constant(run, "SAMPLES")[1])
             told = (None if x is None else int(x) for x in numbers)
             rows.append(FactRow(name, (*told, *counted, " to ".join(ends))))
-        return FactTable("Data set", columns_of(columns), tuple(rows), note)
+        return FactTable("Data set", columns, rows, note)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Architectures(Fact):
             module(torch.empty(1, *constant(run, "SHAPE"), device="meta"))
             total = sum(value.numel() for value in module.parameters())
             rows.append(FactRow("All", (None, total), group))
-        return FactTable("Layer", columns_of({"": ("Output", "Parameters")}), tuple(rows), note)
+        return FactTable("Layer", {"": ("Output", "Parameters")}, rows, note)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Momentum(Fact):
         """One row per setting, under its data set."""
         groups = ("MFL", *(f"RMFL, {name.upper()}" for name in self.readings))
         weights = dict.fromkeys(groups, ("first", "last", "all"))
-        columns = columns_of({"": ("Samples per client", "H"), **weights})
+        columns = {"": ("Samples per client", "H"), **weights}
         note = (
             "H is the number of local steps of a client with the median number of samples, a "
             "median over the seeds; samples are counted by dividing as many labels as the data set "
@@ -168,4 +168,4 @@ class Momentum(Fact):
             cells = [f"{x:.3f}" for weights in sums for x in weights]
             values: tuple[Value, ...] = (round(median(sizes)), H, *cells)
             rows.append(FactRow(point_name(self.axis, level), values, name))
-        return FactTable("Setting", columns, tuple(rows), note)
+        return FactTable("Setting", columns, rows, note)

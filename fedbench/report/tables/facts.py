@@ -1,7 +1,7 @@
 """Tables of facts, which need no run: what they are computed from, and how they are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -21,13 +21,6 @@ from fedbench.spec import Choice, RunSpec
 Value = str | int | float | bool | None
 
 
-class FactColumn(NamedTuple):
-    """A column; neighbouring columns of the same `group` stand under its name."""
-
-    title: str
-    group: str = ""
-
-
 class FactRow(NamedTuple):
     """A row; neighbouring rows of the same `group` stand under its name."""
 
@@ -41,15 +34,15 @@ class FactTable:
     """The whole table; `head` is the heading of the row names, `note` explains what is counted."""
 
     head: str
-    columns: tuple[FactColumn, ...]
-    rows: tuple[FactRow, ...]
+    columns: Mapping[str, Sequence[str]]  # titles by the name of their group, which may be empty
+    rows: Sequence[FactRow]
     note: str = ""
 
     @property
-    def blocks(self) -> list[tuple[str, int]]:
-        """Groups of columns with their widths; empty where no group has a name."""
-        sizes = [(name, len(list(run))) for name, run in groupby(c.group for c in self.columns)]
-        return sizes if any(name for name, _ in sizes) else []
+    def heads(self) -> list[tuple[str, str]]:
+        """Group and title of every column, that of the row names first."""
+        named = ((group, title) for group, titles in self.columns.items() for title in titles)
+        return [("", self.head), *named]
 
     @property
     def groups(self) -> list[tuple[str, list[FactRow]]]:
@@ -58,23 +51,17 @@ class FactTable:
 
     def frame(self) -> pd.DataFrame:
         """One line per row; a group's name stands in front of the names of its columns and rows."""
-        heads = [self.head, *(_joined(column.group, column.title) for column in self.columns)]
-        lines = [[_joined(row.group, row.name), *row.values] for row in self.rows]  # noqa: PD011
+        heads = [": ".join(filter(None, head)) for head in self.heads]
+        lines = [[": ".join(filter(None, (group, x))), *of] for x, of, group in self.rows]
         return pd.DataFrame(lines, columns=heads, dtype=object)
 
     def texts(self, caption: str) -> TextTable:
         """The table as texts, with what it counts as a remark."""
-        columns = [("", self.head), *((column.group, column.title) for column in self.columns)]
         rows: list[Sequence[CellText]] = []
         for name, members in self.groups:
-            rows += [title_row(name, len(columns))] if name else []
+            rows += [title_row(name, len(self.heads))] if name else []
             rows += [[*map(CellText, (row.name, *map(shown, row.values)))] for row in members]
-        return TextTable(columns, 1, rows, caption, [self.note])
-
-
-def columns_of(groups: Mapping[str, Iterable[str]]) -> tuple[FactColumn, ...]:
-    """Columns from their titles by the name of their group, which may be empty."""
-    return tuple(FactColumn(x, group) for group, titles in groups.items() for x in titles)
+        return TextTable(self.heads, 1, rows, caption, [self.note])
 
 
 def shown(value: Value) -> str:
@@ -84,10 +71,6 @@ def shown(value: Value) -> str:
     if isinstance(value, bool):
         return "✓" if value else "✗"
     return value if isinstance(value, str) else f"{value:,}"
-
-
-def _joined(group: str, name: str) -> str:
-    return ": ".join(filter(None, [group, name]))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,11 @@ from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
 from fedbench.paper.notation import reading
-from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Figure, Table
-from fedbench.plan.grid_points import matches, points, resolve
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.tables.facts import fact_table
-from fedbench.spec import RunSpec
 
 
 def check_report(plan: Plan, papers: Path) -> None:
@@ -34,14 +31,11 @@ def check_report(plan: Plan, papers: Path) -> None:
                 fact_table(key, paper, printed)
         for key, item in paper.items():
             with at(f"{file}: {key}"):
-                _require_rounds(paper, item)
+                shown = plan.select(name, item.grid, item.where)
+                _require_rounds(item, max((cell.run.rounds for cell in shown), default=0))
 
 
-def _require_rounds(paper: Paper, item: Table | Figure) -> None:
-    grid = paper.grids[item.grid]
-    shown = [coords for coords in points(grid) if matches(coords, item.where)]
-    usual = RunSpec.model_fields["rounds"].default
-    longest = max((resolve(paper, grid, each).get("rounds", usual) for each in shown), default=0)
+def _require_rounds(item: Table | Figure, longest: int) -> None:
     for metric in item.metrics:
         wanted = reading(metric).at
         if isinstance(wanted, int) and wanted > longest > 0:

@@ -64,30 +64,22 @@ def _coords(cell: Cell, table: Table) -> dict[str, Level]:
     return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
 
 
-def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
-    """By the levels and seed of a planned cell, the run whose value is subtracted, if any is."""
-    (paper, key), bases = at, dict[tuple[str, int], str]()
-    table = plan.papers[paper].tables[key]
-    run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(paper, table.grid, {})}
-    for cell in plan.select(paper, table.grid, table.where) if table.minus else ():
-        base = str(cell.coords | table.minus), cell.seed
-        if base not in run_at:
-            raise FedbenchError(f"{paper}: tables.{key}.minus: no run at {base[0]}, seed {base[1]}")
-        bases[str(cell.coords), cell.seed] = run_at[base]
-    return bases
-
-
 def _runs_of(
     plan: Plan, at: tuple[str, str], frame: pd.DataFrame
 ) -> Callable[[Cell, dict[str, float], Reading], Run]:
     """What tells the run of a planned cell, by a metric's values and how it is read."""
-    table, bases = plan.papers[at[0]].tables[at[1]], _bases(plan, at)
+    (paper, key), table = at, plan.papers[at[0]].tables[at[1]]
     states, tuned = collected_frames.states(frame), collected_frames.tuned(frame)
+    every = plan.select(paper, table.grid, {}) if table.minus else ()
+    run_at = {(str(cell.coords), cell.seed): cell.run_id for cell in every}
 
     def run(cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        name, base = cell.run_id, bases.get((str(cell.coords), cell.seed))
-        value = values.get(name)
-        if base is not None and value is not None:  # infinite is a target that was not reached
+        name, at_base = cell.run_id, str(cell.coords | table.minus)
+        value, base = values.get(name), run_at.get((at_base, cell.seed))  # it is subtracted
+        if table.minus and base is None:
+            where = f"no run at {at_base}, seed {cell.seed}"
+            raise FedbenchError(f"{paper}: tables.{key}.minus: {where}")
+        if base and value is not None:  # infinite is a target that was not reached
             value = None if isinf(values.get(base, inf)) else value - values[base]
         if cell.run.rounds < asked.needs:
             value, status = None, Status.TOO_SHORT

@@ -55,7 +55,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     apart = kind.apart and figure.hue not in figure.panels
     axes = (*figure.panels, figure.hue) if apart else figure.panels
     panels = _panels(paper, figure, axes, levels, cells, collected)
-    alone = [_title(axis, levels[axis][0]) for axis in figure.where if len(levels[axis]) == 1]
+    alone = [point_name(axis, levels[axis][0]) for axis in figure.where if len(levels[axis]) == 1]
     caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     across = 0
     if len(axes) == 2:  # a column per level, where every combination has a panel
@@ -86,17 +86,13 @@ def _panels(
             metric = str(asked.pop("metric", figure.metrics[0]))
             own = tuple(cell for cell in cells if matches(cell.coords, asked))
             if own and coords.get(figure.hue, level) == level:
-                name = _title(figure.hue, level)
+                name = point_name(figure.hue, level)
                 hues.append(Hue(name, style_of[level], metric, own, collected))
-        title = ", ".join(_title(axis, x) for axis, x in coords.items() if len(levels[axis]) > 1)
+        title = ", ".join(point_name(*at) for at in coords.items() if len(levels[at[0]]) > 1)
         if hues:
             metric = str(coords.get("metric", figure.metrics[0]))
             panels.append(Panel(coords, title, metric, tuple(hues)))
     return tuple(panels)
-
-
-def _title(axis: str, level: Level) -> str:
-    return level_name(axis, level) if axis in ("method", "metric") else point_name(axis, level)
 
 
 def entries(drawing: Drawing) -> Entries:

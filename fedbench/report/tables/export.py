@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -110,6 +110,16 @@ _ACCENTS = [  # a letter with a mark of its own behind it, as in v̄
     (re.compile("(.)\u0304"), r"\\ensuremath{\\bar{\1}}"),
     (re.compile("(.)\u0302"), r"\\ensuremath{\\hat{\1}}"),
 ]
+_ENCODER = latexencode.UnicodeToLatexEncoder(
+    conversion_rules=[
+        latexencode.UnicodeToLatexConversionRule(latexencode.RULE_REGEX, _ACCENTS),
+        latexencode.UnicodeToLatexConversionRule(latexencode.RULE_DICT, _OURS),
+        "defaults",
+    ],
+    replacement_latex_protection="braces-after-macro",
+    unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
+    unknown_char_warning=False,
+)
 _LATEX = r"""% needs \usepackage{{booktabs,graphicx,amssymb}}
 \begin{{table}}
 \centering\small
@@ -187,19 +197,7 @@ def _latex_cell(cell: CellText) -> str:
 @lru_cache(maxsize=10_000)
 def latex(text: str) -> str:
     """Text that pdflatex prints as it stands; without a letter for it, as in [U+1F600]."""
-    return str(_encoder().unicode_to_latex(text))
-
-
-@cache
-def _encoder() -> latexencode.UnicodeToLatexEncoder:
-    rule = latexencode.UnicodeToLatexConversionRule
-    accents, ours = rule(latexencode.RULE_REGEX, _ACCENTS), rule(latexencode.RULE_DICT, _OURS)
-    return latexencode.UnicodeToLatexEncoder(
-        conversion_rules=[accents, ours, "defaults"],
-        replacement_latex_protection="braces-after-macro",
-        unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
-        unknown_char_warning=False,
-    )
+    return str(_ENCODER.unicode_to_latex(text))
 
 
 def to_markdown(table: TextTable) -> str:

@@ -1,13 +1,16 @@
 """Writes the report of a plan: pages, tables, figures and claims."""
 
 import os
+import re
 from collections.abc import Collection
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
+import jinja2
+from markupsafe import Markup, escape
 
 from fedbench import store
 from fedbench.base.errors import FedbenchError
@@ -15,15 +18,21 @@ from fedbench.base.files import write_text
 from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data_checks import assumed_samples
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.compared_sides import words
+from fedbench.report.claims.page import FILTERS, plots
 from fedbench.report.pages.method import method_pages
-from fedbench.report.pages.paper import Hours, PaperPage, RunCount
+from fedbench.report.pages.paper import PaperPage
 from fedbench.report.pages.runs import Record, making, searches, shards, side_by_side
-from fedbench.report.pages.templates import filled
+from fedbench.report.pages.tables_and_figures import BASE, FRONT, TableOnPage, board
+from fedbench.report.tables.export import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
+from fedbench.report.tables.facts import shown as shown_fact
+from fedbench.report.template_words import FOLDER, environment, say
 from fedbench.report.values import collected_frames
+from fedbench.report.values.numbers import UNTESTED
 
+PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
 _PAGES = {"*.html": _TITLE, "methods/*.html": _TITLE, "runs/?.js": b"showRuns("}
 
@@ -75,11 +84,11 @@ def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str
     hours = _hours(plan, plan.papers, records, speeds)
     links = {method.name: f"methods/{method.file}" for method in methods}
     shown = {"plan": plan, "methods": methods, "links": links}
-    texts = {"index.html": filled("index", pages=pages, hours=hours, **shown)}
-    texts |= {f"{page.key}.html": filled("paper", page=page, **shown) for page in pages}
-    texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
+    texts = {"index.html": _filled("index", pages=pages, hours=hours, **shown)}
+    texts |= {f"{page.key}.html": _filled("paper", page=page, **shown) for page in pages}
+    texts |= {f"methods/{x.file}": _filled("method", method=x, **shown) for x in methods}
     runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
-    texts["run.html"] = filled("run", plan=plan, runs=runs)
+    texts["run.html"] = _filled("run", plan=plan, runs=runs)
     collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}
     return texts | {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
 
@@ -88,6 +97,7 @@ def _page(
     builder: Builder, key: str, made: dict[Task, Made], records: dict[str, Record], speeds: Speeds
 ) -> PaperPage:
     plan, collected = builder.plan, builder.collected[key]
+    states, noted = collected.states, collected_frames.texts(collected.frame, "substitutes")
     mine = {task: each for task, each in made.items() if task.paper == key}
 
     def all_of(kind: str) -> tuple[Any, ...]:
@@ -103,7 +113,14 @@ def _page(
         facts=all_of("fact"),
         figures=all_of("figure"),
         claims=next(iter(all_of("claims")), ()),
-        count=_count(cells, collected.frame, builder.results),
+        planned=len(cells),
+        missing={x: store.state(builder.results.run(x)).why for x in cells if x not in states},
+        diverged={
+            run: {"setting": words(cell.coords), "seed": cell.seed, "round": states[run].round}
+            for run, cell in cells.items()
+            if collected.diverged(run)
+        },
+        substitutes=tuple(sorted({*noted.values()})),
         hours=_hours(plan, (key,), records, speeds),
         making=making(records[run] for run in cells if run in records),
         searches=tuple(searches(plan, key, collected, lost)),
@@ -114,22 +131,45 @@ def _page(
     )
 
 
-def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:
-    states = collected_frames.states(frame)
-    missing = {run: store.state(paths.run(run)).why for run in cells if run not in states}
-    diverged = {
-        run: {"setting": words(cell.coords), "seed": cell.seed, "round": states[run].round}
-        for run, cell in cells.items()
-        if run in states and states[run].status is store.Status.diverged
-    }
-    noted = sorted({*collected_frames.texts(frame, "substitutes").values()})
-    return RunCount(len(cells), missing, diverged, tuple(noted))
-
-
-def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds) -> Hours:
-    """The hours of some papers' runs, shared ones once, and of the trials of their searches."""
+def _hours(
+    plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds
+) -> tuple[float, float]:
+    """Hours of one core or GPU, of papers' finished runs and of others; shared runs once."""
     ids = plan.needed(cell for cell in plan.cells if cell.paper in keys)
     spent = [sum(records[run].get("seconds", {}).values()) for run in ids if run in records]
     left = {run: plan.runs[run] for run in ids if run not in records}
     expected = [cost.core_seconds for cost in costs(left, speeds, assumed_samples).values()]
-    return Hours(sum(spent) / 3600, sum(expected) / 3600)
+    return sum(spent) / 3600, sum(expected) / 3600
+
+
+def _filled(template: str, **shown_on_it: Any) -> str:
+    """The HTML of a page, from the template of that name."""
+    return _templates().get_template(f"{template}.html.j2").render(shown_on_it)
+
+
+def code(text: str) -> Markup:
+    """Text of a YAML file, escaped for HTML; text in back-ticks becomes code."""
+    return Markup(re.sub("`([^`]*)(`|$)", r"<code>\1</code>", str(escape(text))))  # noqa: S704
+
+
+def labelled(svg: str, title: str) -> Markup:
+    """An SVG of ours, with a title for readers who do not see it."""
+    start, end = svg.split("<svg", 1)
+    return Markup(f'{start}<svg role="img" aria-label="{escape(title)}"{end}')  # noqa: S704
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    made = environment(FOLDER, FOLDER.with_name("assets"), autoescape=True)
+    made.policies["json.dumps_kwargs"] = {"sort_keys": False}  # methods keep their order
+    made.filters |= {"shown": shown_fact, "code": code, "labelled": labelled}
+    made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
+    made.globals |= {"untested": UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
+    made.globals |= {
+        "tuned_near_chance": TUNED_NEAR_CHANCE,
+        "shown_rows": FRONT,
+        "always_shown": BASE,
+    }
+    made.globals |= {"board": board, "published": PUBLISHED}
+    made.tests["table"] = lambda item: isinstance(item, TableOnPage)
+    return made

@@ -50,15 +50,10 @@ def _spans(
     return found
 
 
-def _confidence(error_rate: float) -> str:
-    digits = 2 if error_rate >= 0.001 else 4  # above 99.9 %
-    return f"{100 * (1 - error_rate):.{digits}f}".rstrip("0").rstrip(".")
-
-
 FILTERS: dict[str, Callable[..., Any]] = {
     "amount": amount,
     "by_setting": lambda found: [[*x] for _, x in groupby(found, lambda each: each.setting)],
-    "confidence": _confidence,
+    "confidence": lambda risk: f"{round(100 * (1 - risk), 2 if risk >= 0.001 else 4):.8g}",
     "counted": lambda number, word: f"{number} {word}{'' if number == 1 else 's'}",
     "detectable_spans": lambda rows: _spans(rows, lambda row: row.detectable),
     "effect_spans": lambda rows: _spans(rows, lambda row: row.effect, apart=True),

@@ -12,8 +12,7 @@ from fedbench.cli.partition_summary import Preview
 from fedbench.data.partition import Unused, draw_partition, hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.jobs.collect import collect
-from fedbench.report.site import _count
-from fedbench.store import Results
+from fedbench.report.values.collected_frames import texts
 from tests.few import few_digits
 from tests.jobs.made_runs import finish
 
@@ -158,4 +157,4 @@ def test_unused_data_are_said_on_the_pages_of_such_runs(tmp_path):
 
 def page_count(results, runs):
     """What the head of a page says of the data of the runs."""
-    return _count({}, collect(runs, results), Results(results)).substitutes
+    return tuple(sorted({*texts(collect(runs, results), "substitutes").values()}))

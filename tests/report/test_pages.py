@@ -17,10 +17,9 @@ from fedbench.plan.grid_points import Substitution, Substitutions
 from fedbench.plan.printed_numbers import Place
 from fedbench.report import build
 from fedbench.report.pages.method import _files, cost_of
-from fedbench.report.pages.paper import Hours, RunCount
 from fedbench.report.pages.runs import making
 from fedbench.report.pages.tables_and_figures import TableOnPage
-from fedbench.report.pages.templates import _templates
+from fedbench.report.site import _templates
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.template_words import say
@@ -336,10 +335,10 @@ def test_a_card_names_no_leader_of_one_seed_of_substitutes_or_of_ties() -> None:
 
 
 def test_a_card_says_what_the_trials_of_searches_took() -> None:
-    count = RunCount(1, {}, {}, ())
+    count = {"planned": 1, "missing": {}, "diverged": {}}
     made = making([{"seconds": {"train": 3600.0}}])
     said = [
-        page_making(SimpleNamespace(count=count, making=made, hours=Hours(hours, 0.0)))
+        page_making(SimpleNamespace(**count, making=made, hours=(hours, 0.0)))
         for hours in (1.0, 2.5)
     ]
     assert "1.0 hours of training, scoring and probes" in said[0]

@@ -124,7 +124,10 @@ def test_each_seed_may_count_as_a_setting() -> None:
     assert ranks(TABLE, twice) is None
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
     assert found is not None
-    assert (found.settings, found.counted) == (2, "4 runs (2 seeds in each of 2 settings)")
+    assert (found.settings, say("tables.counted", found)) == (
+        2,
+        "4 runs (2 seeds in each of 2 settings)",
+    )
     assert found.mean.to_dict() == {"A": 1.0, "B": 2.0, "C": 3.0}
     assert found.first == 2  # the critical difference is 1.657
 
@@ -146,7 +149,7 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
     table = TABLE.model_copy(update={"ranks": "seeds"})
     found = ranks(table, of("a", (True, True, True, False)) + of("b", (False,) * 4))
     assert found is not None
-    assert (found.counted, found.awaited) == ("3 seeds", 5)
+    assert (say("tables.counted", found), found.awaited) == ("3 seeds", 5)
     assert "in each of 3 seeds. " in said(found)
     assert "5 more seeds are left out, which most methods lack." in said(found)
 
@@ -161,7 +164,7 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     uneven = [times(e, 4 if e.place.method == "A" else 3) for e in of_a]
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), uneven)
     assert found is not None
-    assert (found.counted, found.awaited, found.left_out) == ("3 seeds", 1, ())
+    assert (say("tables.counted", found), found.awaited, found.left_out) == ("3 seeds", 1, ())
 
 
 def seeded(setting: str, method: str, *values: float) -> TableCell:

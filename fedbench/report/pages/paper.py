@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Together
@@ -21,22 +21,6 @@ _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
 
 
-class RunCount(NamedTuple):
-    """How many runs a paper has, and which of them are missing or diverged, by id."""
-
-    planned: int
-    missing: dict[str, str]  # why, where the run failed
-    diverged: dict[str, dict[str, Any]]  # setting ('FedAvg, δ = 0.1'), seed, and at which round
-    substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
-
-
-class Hours(NamedTuple):
-    """Hours of one core or GPU, searches included: of finished runs, and expected of the others."""
-
-    spent: float
-    left: float
-
-
 @dataclass(frozen=True)
 class PaperPage:
     """All that a paper's page shows."""
@@ -47,8 +31,12 @@ class PaperPage:
     facts: tuple[FactOnPage, ...] = field(repr=False)
     figures: tuple[FigureOnPage, ...] = field(repr=False)
     claims: tuple[Finding, ...] = field(repr=False)
-    count: RunCount = field(repr=False)
-    hours: Hours
+    planned: int  # how many runs it has
+    missing: dict[str, str] = field(repr=False)  # by run that is not finished why, if it failed
+    # by run that did its setting ('FedAvg, δ = 0.1'), its seed, and at which round
+    diverged: dict[str, dict[str, Any]] = field(repr=False)
+    substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
+    hours: tuple[float, float]  # of finished runs, and expected of the others
     making: dict[str, Any] | None
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
     curves: dict[str, Any] = field(default_factory=dict, repr=False)  # to draw side by side

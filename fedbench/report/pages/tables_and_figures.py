@@ -11,19 +11,17 @@ import pandas as pd
 from fedbench.base import registry
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import reading
 from fedbench.paper.tables_and_figures import Facts, Table
 from fedbench.plan.grid_points import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
-from fedbench.report.tables.layout import Group, Row, TableLayout
+from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.ranks import Ranks
 from fedbench.report.values.leads import Leads, leads
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
-EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is measured
 _SYMBOLS = ("δ", "α")  # of how alike the clients' data are
 
 
@@ -62,17 +60,6 @@ class TableOnPage:
     def cells(self) -> list[TableCell]:
         """All its cells, row by row."""
         return [cell for group in self.layout.groups for cell in group.cells]
-
-    def first_rows(self, group: Group) -> list[tuple[int, Row]]:
-        """What the front page shows of a group: its first rows and FedAvg's, each with a place."""
-        rows = enumerate(group.rows, start=1)
-        return [(n, x) for n, x in rows if n <= FRONT or BASE in {text for text, _ in x.heads}]
-
-    @property
-    def explained(self) -> list[str]:
-        """The columns whose label needs a sentence."""
-        columns = dict.fromkeys(reading(name).metric for name in self.table.metrics)
-        return [name for name in columns if name in EXPLAINED]
 
     @property
     def skews(self) -> list[str]:

@@ -53,17 +53,6 @@ class Ranks:
         return 0 if self.test is None else int((self.test.pairs[self.mean.index[0]] >= RISK).sum())
 
     @property
-    def counted(self) -> str:
-        """'9 settings', '3 seeds', '6 runs (3 seeds in each of 2 settings)'."""
-        if not self.seeds:
-            return f"{self.settings} settings"
-        if self.settings == 1:
-            return f"{self.seeds} seeds"
-        each, rest = divmod(self.seeds, self.settings)
-        of = "" if rest else f"{each} seeds in each of "  # settings may lack a seed
-        return f"{self.seeds} runs ({of}{self.settings} settings)"
-
-    @property
     def tells(self) -> bool:
         """Whether it was tested, and the critical difference is at most a third of the methods."""
         return self.test is not None and self.test.distance <= len(self.mean) / 3

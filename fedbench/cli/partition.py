@@ -49,7 +49,7 @@ def partition(
         from fedbench.report.kinds.bars import draw_partitions
 
         panels = [(each.title, each.counts) for each in splits]
-        lost = write(lambda: draw_partitions(panels, splits[0].heading, first), out).missing_letters
+        _, lost = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
         if lost and out.suffix != ".svg":
             typer.echo(f"{out}: boxes for {lost}: no font installed has them", err=True)
     if as_json:

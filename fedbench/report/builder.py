@@ -107,13 +107,12 @@ class Builder:
 
     def _figure(self, paper: str, key: str) -> shown.FigureOnPage:
         drawn = drawing(self.plan, (paper, key), self.collected[paper])
-        written, svg = self._draw(lambda: draw(drawn), paper, key)
+        figure, lost, svg = self._draw(lambda: draw(drawn), paper, key)
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        name, lost = self.plan.papers[paper].figures[key].title, written.missing_letters
+        name, readout = self.plan.papers[paper].figures[key].title, save.readout(drawn, figure)
         told = (drawn.title, drawn.caption, drawn.substituted)
-        readout = save.readout(drawn, written.figure)
         return shown.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
@@ -135,18 +134,18 @@ class Builder:
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
             return shown.RanksOnPage(key, title, placed, "")
-        written, svg = self._draw(lambda: draw_ranks(placed, title), at[0], key)
+        _, lost, svg = self._draw(lambda: draw_ranks(placed, title), at[0], key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
         self._write_text(f"figures/{at[0]}/{key}.csv", to_csv(numbers))
-        return shown.RanksOnPage(key, title, placed, svg, written.missing_letters)
+        return shown.RanksOnPage(key, title, placed, svg, lost)
 
-    def _draw(self, figure: Callable[[], Figure], paper: str, key: str) -> tuple[save.Written, str]:
+    def _draw(self, draw: Callable[[], Figure], paper: str, key: str) -> tuple[Figure, str, str]:
         with TemporaryDirectory() as apart:
             folder = self.folder / "figures" / paper if self.copies else Path(apart)
-            endings = DRAWN if self.copies else ("svg",)
-            written = save.write(figure, *(folder / f"{key}.{ending}" for ending in endings))
-            self._files += written.files if self.copies else ()
-            return written, save.inline(written.files[0].read_text(encoding="utf-8"), key)
+            files = [folder / f"{key}.{ending}" for ending in (DRAWN if self.copies else ["svg"])]
+            figure, lost = save.write(draw, *files)
+            self._files += files if self.copies else ()
+            return figure, lost, save.inline(files[0].read_text(encoding="utf-8"), key)
 
     def _write_table(self, paper: str, key: str, rows: pd.DataFrame, table: TextTable) -> None:
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))

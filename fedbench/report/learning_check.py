@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from fedbench.base import registry
-from fedbench.paper import history_metrics
 from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import collected_frames
@@ -71,15 +70,13 @@ def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
     tables, near, paths = [], dict[str, bool](), Results(results)
     for name, paper in plan.papers.items():
-        frame, runs = collected_frames.read(paths.frame(plan.scale, name)), plan.of_paper(name)
-        best, final = (
-            history_metrics.values(frame, f"accuracy@{x}", "final") for x in ("best", "final")
-        )
-        guess_of = collected_frames.Collected(frame, paths.runs).guess_of
+        frame = collected_frames.read(paths.frame(plan.scale, name))
+        collected = collected_frames.Collected(frame, paths.runs)
+        best, final = (collected.values(f"accuracy@{x}") for x in ("best", "final"))
         scores = {
             run_id: _scored(run, guess, best[run_id])
-            for run_id, run in runs.items()
-            if run_id in best and run_id in final and (guess := guess_of(run.dataset))
+            for run_id, run in plan.of_paper(name).items()
+            if {run_id} <= best.keys() & final and (guess := collected.guess_of(run.dataset))
         }
         near |= {run_id: final[run_id] < score["limit"] for run_id, score in scores.items()}
         for key, table in paper.tables.items():

@@ -45,16 +45,16 @@ def test_letters_of_a_pdf_stay_letters(tmp_path):
 
 
 def test_letters_come_from_another_font_if_one_has_them(own_fonts, tmp_path):
-    written = write(titled(f"{SCRIPT} A"), tmp_path / "f.svg", tmp_path / "f.png")
-    assert written.missing_letters == ""
-    assert len(written.figure.axes[0].title.get_fontfamily()) == 2
-    plain = write(titled("A A"), tmp_path / "plain.svg")
-    assert plain.figure.axes[0].title.get_fontfamily() == ["sans-serif"]
+    figure, lost = write(titled(f"{SCRIPT} A"), tmp_path / "f.svg", tmp_path / "f.png")
+    assert lost == ""
+    assert len(figure.axes[0].title.get_fontfamily()) == 2
+    plain, _ = write(titled("A A"), tmp_path / "plain.svg")
+    assert plain.axes[0].title.get_fontfamily() == ["sans-serif"]
 
 
 def test_letters_that_no_font_has_are_named(own_fonts, tmp_path):
-    written = write(titled("联邦 α 联"), tmp_path / "f.svg")
-    assert written.missing_letters == "".join(sorted("联邦"))
+    _, lost = write(titled("联邦 α 联"), tmp_path / "f.svg")
+    assert lost == "".join(sorted("联邦"))
     assert "联邦" in (tmp_path / "f.svg").read_text(encoding="utf-8")
 
 

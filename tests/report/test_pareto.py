@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.tables_and_figures import Figure
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.layout import draw, tip
+from fedbench.report.figures.layout import TIP, draw
 from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles
 from fedbench.report.kinds import leads_and_pareto
@@ -156,7 +156,7 @@ def test_a_method_with_a_diverged_run_has_no_point_and_is_named(tmp_path):
 def test_a_page_names_grey_points_under_the_pointer() -> None:
     axes = MplFigure().subplots()
     axes.set_gid("panel-0")
-    id_ = tip(axes, "<b> & c: 53 at 744").replace("&", "&amp;").replace("<", "&lt;")
+    id_ = f"{axes.get_gid()}{TIP}<b> & c: 53 at 744".replace("&", "&amp;").replace("<", "&lt;")
     svg = f'<svg><g id="{id_}"><path/></g><g id="panel-1"/></svg>'
     assert inline(svg, "f") == (
         '<svg><g><title>&lt;b> &amp; c: 53 at 744</title><path/></g><g id="f-panel-1"/></svg>'

@@ -8,7 +8,6 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.base.grouping import grouped
-from fedbench.paper import history_metrics
 from fedbench.paper.metrics import HELD, Metric
 from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
@@ -48,9 +47,7 @@ class MeasuredNumbers(Numbers):
         self._guessed = collected.tuned_near_chance(plan, key)
         planned = plan.select(key, grid, {}) if self.kept else ()
         self._cells = grouped(planned, lambda cell: self._key(cell.coords))
-        self._column = cache(
-            lambda metric: history_metrics.values(collected.frame, metric, "final")
-        )
+        self._column = cache(collected.values)
         self._table = cache(collected.table)
         self._histories = collected.frame.groupby(["run_id"])
 

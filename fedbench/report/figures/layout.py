@@ -18,6 +18,7 @@ _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
 _LETTER, _NAME = 0.078, 0.064  # inches that a letter of a title takes, and of a line's name
 _ENTRY, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter of the legend, handle and gaps, a line
 _ROW, _FOOT = 0.165, 0.68  # inches of a line in a list, and of what stands below the list
+TIP = " tip "  # in an id, before what a page says of it under the pointer; others have no spaces
 
 
 def draw(drawing: Drawing) -> Figure:
@@ -180,11 +181,3 @@ def remark(figure: Figure, text: str) -> None:
     width, height = figure.get_size_inches()
     place = {"x": 1 - 0.06 / width, "y": 1 - 0.04 / height, "ha": "right", "va": "top"}
     figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)
-
-
-TIP = " tip "  # in ids, which have no spaces otherwise
-
-
-def tip(axes: Axes, words: str) -> str:
-    """The id of something drawn that a page names under the pointer."""
-    return f"{axes.get_gid()}{TIP}{words}"

@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fedbench.base.checks import Checked
-from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.plan.plan import Cell
@@ -66,14 +65,16 @@ class Hue:
             self.collected.frame, column, [cell.run for cell in self.cells]
         )
 
-    def read(self, metric: str) -> dict[str, float]:
-        """A metric of each collected run at its moment, in the units of the frame."""
-        return history_metrics.values(self.collected.frame, metric, "final")
+    @property
+    def near(self) -> float | None:
+        """Below this a value may be that of guessing; None of what does not score labels."""
+        guess = self.collected.guess_of(self.cells[0].run.dataset)
+        return guess.limit * self.factor if guess and Metric(self.metric).is_of_labels else None
 
     @cached_property
     def readings(self) -> pd.DataFrame:
         """One row per measured cell: levels, seed, run and `value`, the metric at its moment."""
-        values = self.read(self.metric)
+        values = self.collected.values(self.metric)
         rows = [
             {**c.coords, "seed": c.seed, "run": c.run_id, "value": values[c.run_id] * self.factor}
             for c in self.measured

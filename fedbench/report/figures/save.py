@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 from fontTools.subset import Options
@@ -31,16 +31,11 @@ _BOXES = "Last Resort"  # the start of the names of fonts that draw boxes in pla
 _POINTS = 100  # of a line at most
 
 
-class Written(NamedTuple):
-    """The files of a figure; `missing_letters` are boxes in PNG and PDF, as no font has them."""
+def write(draw: Callable[[], Figure], *files: Path) -> tuple[Figure, str]:
+    """Draw a figure and write it to files by their endings; the same one gives the same bytes.
 
-    files: tuple[Path, ...]
-    missing_letters: str
-    figure: Figure
-
-
-def write(draw: Callable[[], Figure], *files: Path) -> Written:
-    """Draw a figure and write it to files by their endings; the same one gives the same bytes."""
+    Returned are the figure and the letters that are boxes in PNG and PDF, as no font has them.
+    """
     for file in files:
         if file.suffix not in _SAVED:
             raise FedbenchError(f"{file}: a figure is written as one of {', '.join(_SAVED)}")
@@ -57,7 +52,7 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
         for file in files:
             with atomic(file) as path:
                 figure.savefig(path, format=file.suffix[1:], **_SAVED[file.suffix])
-    return Written(files, "".join(lacking), figure)
+    return figure, "".join(lacking)
 
 
 def _lacking(figure: Figure) -> list[str]:

@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.errors import require_among
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
-from fedbench.report.figures.layout import listed, name_lines, tip
+from fedbench.report.figures.layout import TIP, listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 from fedbench.report.values.leads import Leads, leads
@@ -89,7 +89,9 @@ class Lead(Kind):
         alone = block == ["seed"]  # of one setting some seeds will do
         shown = [hue for hue in panel.hues if _is_whole(hue) or (alone and len(hue.readings))]
         of_hue = {hue.label: sign * hue.readings.set_index(block)["value"] for hue in shown}
-        collapsed = {x.label for x in panel.hues if x.label in self.untested or _collapsed(x)}
+        low = {x.label for x in panel.hues if x.near and (x.readings["value"] < x.near).any()}
+        lost = {x.label for x in panel.hues if x.diverged}
+        collapsed = {*self.untested, *lost, *low}
         return leads(pd.DataFrame(of_hue), self.base, collapsed) if of_hue else None
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
@@ -117,14 +119,6 @@ class Lead(Kind):
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         titles = [panel.title, f"{lead.blocks} pairs each", "" if lead.tested else "not tested"]
         axes.set_title(", ".join(filter(None, titles)), fontsize=8.5, loc="left")
-
-
-def _collapsed(hue: Hue) -> bool:
-    """Whether a run diverged, or is near chance where accuracies are compared."""
-    guess = hue.collected.guess_of(hue.cells[0].run.dataset)
-    if hue.diverged or guess is None or not Metric(hue.metric).is_of_labels:
-        return bool(hue.diverged)
-    return bool((hue.readings["value"] < guess.limit * hue.factor).any())
 
 
 def _is_whole(hue: Hue) -> bool:
@@ -196,7 +190,7 @@ class Pareto(Kind):
         # they lie where their numbers are, hollow where the server computes what is not counted;
         # their edges show how many lie on each other
         for p in sorted(crowd, key=lambda each: self._is_uncounted(each.hue)):
-            told = tip(axes, f"{p.hue.label}: {p.score:.4g} at {p.cost:.4g}")
+            told = f"{axes.get_gid()}{TIP}{p.hue.label}: {p.score:.4g} at {p.cost:.4g}"
             colour = (GREY, 0.0 if self._is_uncounted(p.hue) else 0.7)
             sns.scatterplot(x=[p.cost], y=[p.score], color=colour, gid=told, ax=axes, **_PLAIN)
         for point in (p for p in found if p not in crowd):
@@ -247,7 +241,7 @@ class Pareto(Kind):
 
 def _point(hue: Hue, cost: str) -> Point | None:
     """The hue's means; None unless every planned run has a score and a cost and none diverged."""
-    scores, costs = hue.readings.set_index("run")["value"].dropna(), hue.read(cost)
+    scores, costs = hue.readings.set_index("run")["value"].dropna(), hue.collected.values(cost)
     if hue.diverged or not hue.planned <= {*scores.index} & costs.keys():
         return None
     mean = fmean(costs[run] for run in hue.planned)

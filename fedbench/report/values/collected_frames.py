@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.history_metrics import with_derived
+from fedbench.paper import history_metrics
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
@@ -51,7 +51,7 @@ def read(path: Path) -> pd.DataFrame:
 
 def prepared(frame: pd.DataFrame) -> pd.DataFrame:
     """What was collected, by rounds, with the columns that follow from others."""
-    return with_derived(frame.sort_values("round", kind="stable"))
+    return history_metrics.with_derived(frame.sort_values("round", kind="stable"))
 
 
 def states(frame: pd.DataFrame) -> dict[str, RunState]:
@@ -100,6 +100,10 @@ class Collected:
     def states(self) -> dict[str, RunState]:
         """How each run ended."""
         return states(self.frame)
+
+    def values(self, metric: str) -> dict[str, float]:
+        """The metric of each run at its moment, else after the last round; scores of 1."""
+        return history_metrics.values(self.frame, metric, "final")
 
     def diverged(self, run: str) -> bool:
         """Whether a run is finished, and diverged."""

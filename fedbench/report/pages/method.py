@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
-from typing import Any, NamedTuple
+from typing import Any
+
+import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
@@ -22,17 +24,11 @@ from fedbench.spec.compositions import compositions
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 
-class MethodPage(NamedTuple):
-    """All that the page of a method shows; `uses` has what it is in each paper."""
+def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[dict[str, Any]]:
+    """What is shown of each level of the axis `method`, in the order of papers and their grids.
 
-    name: str
-    file: str  # below `methods/`
-    citation: str
-    uses: dict[str, dict[str, Any]]
-
-
-def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
-    """One page per level of the axis `method`, in the order of the papers and their grids."""
+    `file` is its page below `methods/`, `uses` has what it is in each paper.
+    """
     uses: dict[str, dict[str, dict[str, Any]]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
@@ -53,7 +49,8 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
             }
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
-    return [MethodPage(x, files[x], cited.get(x, ""), of) for x, of in uses.items()]
+    found = [(x, files[x], cited.get(x, ""), of) for x, of in uses.items()]
+    return [dict(zip(("name", "file", "citation", "uses"), x, strict=True)) for x in found]
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
@@ -114,11 +111,10 @@ def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
             if len(cells) < 2 or contest not in sound or runs in seen:
                 continue
             seen.add(runs)
-            scores = [comparable(cell, table.table) for cell in cells]
-            for cell, score in zip(cells, scores, strict=True):
-                better, equal = sum(x > score for x in scores), scores.count(score)
+            scores = pd.Series([comparable(cell, table.table) for cell in cells])
+            for cell, rank in zip(cells, scores.rank(ascending=False), strict=True):
                 names = tuple(x for x in cell.coords if x not in ("method", "metric"))
                 at = {"table": table, "setting": label_of(cell, names), "cell": cell}
-                at |= {"rank": better + (equal + 1) / 2, "among": len(cells)}
+                at |= {"rank": rank, "among": len(cells)}
                 standings.setdefault(cell.place.method, []).append(at)
     return standings

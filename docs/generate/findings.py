@@ -18,7 +18,7 @@ from fedbench.store import Results, write_frame
 ROOT = Path(__file__).parents[2]
 SCALE = "cpu"  # at which runs are published
 _WORKFLOW = ROOT / "workflow"
-_VERDICTS = tuple(each for each in FILTERS.values() if each.group != "printed")
+_VERDICTS = {tag: words for tag, words in FILTERS.items() if not tag.startswith("printed")}
 
 
 def findings(root: Path = ROOT) -> str:
@@ -56,12 +56,12 @@ def _overview(plan: Plan, claims: list[dict[str, Any]], results: Path) -> str:
         needed = plan.needed(cell for cell in plan.cells if cell.paper == key)
         records = [record for run in needed if (record := Results(results).run(run).record())]
         hours = sum(sum(record["seconds"].values()) for record in records) / 3600
-        counts = [str(tally[verdict.tag]) for verdict in _VERDICTS]
+        counts = [str(tally[tag]) for tag in _VERDICTS]
         rows.append(
             [f"[{key}](#{key})", *counts, f"{len(records)} of {len(needed)}", f"{hours:.1f}"]
         )
-    reading = {"reading": "under our reading: "}
-    words = [reading.get(each.group, "") + each.words for each in _VERDICTS]
+    reading = {tag: "under our reading: " for tag in _VERDICTS if tag.startswith("reading")}
+    words = [reading.get(tag, "") + words for tag, words in _VERDICTS.items()]
     return table(("paper", *words, "runs published", "core hours"), rows)
 
 

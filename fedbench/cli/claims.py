@@ -126,8 +126,8 @@ def _counts(judged: list[dict[str, Any]]) -> str:
     found = Counter(tag for claim in counted for tag in claim["tags"])
     sentence = f"{len(counted)} claim{'' if len(counted) == 1 else 's'}."
     for group, title in _GROUPS.items():
-        shown = [each for each in FILTERS.values() if each.group == group and found[each.tag]]
-        counts = ", ".join(f"{found[each.tag]} {each.words}" for each in shown)
+        shown = [tag for tag in FILTERS if tag.startswith(group) and found[tag]]
+        counts = ", ".join(f"{found[tag]} {FILTERS[tag]}" for tag in shown)
         sentence += f" {title}: {counts}." * bool(counts)
     return sentence
 

@@ -25,7 +25,7 @@ from fedbench.report.claims.page import FILTERS, plots
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.pages.runs import Record, making, searches, shards, side_by_side
-from fedbench.report.pages.tables_and_figures import BASE, FRONT, TableOnPage, board
+from fedbench.report.pages.tables_and_figures import BASE, FRONT, TableOnPage
 from fedbench.report.tables.export import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
 from fedbench.report.tables.facts import shown as shown_fact
 from fedbench.report.template_words import FOLDER, environment, say
@@ -165,11 +165,7 @@ def _templates() -> jinja2.Environment:
     made.filters |= {"shown": shown_fact, "code": code, "labelled": labelled}
     made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
     made.globals |= {"untested": UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
-    made.globals |= {
-        "tuned_near_chance": TUNED_NEAR_CHANCE,
-        "shown_rows": FRONT,
-        "always_shown": BASE,
-    }
-    made.globals |= {"board": board, "published": PUBLISHED}
+    made.globals |= {"tuned_near_chance": TUNED_NEAR_CHANCE, "published": PUBLISHED}
+    made.globals |= {"shown_rows": FRONT, "always_shown": BASE}
     made.tests["table"] = lambda item: isinstance(item, TableOnPage)
     return made

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil, floor, isfinite, log10
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -19,27 +19,14 @@ from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import amount
 
-
-class Filter(NamedTuple):
-    """What claims can be filtered by: a verdict, what it is on, and words for a count of them."""
-
-    tag: str  # 'here-not-supported'
-    group: str  # 'printed': printed numbers, 'here': runs here, 'reading': if read as we do
-    mark: str  # the verdict in one word
-    words: str
-
-
+# Words for a count of claims, by their tags: verdicts on printed numbers, on the runs here, and
+# on these if a sentence is read as we do.
 FILTERS = {
-    f"{group}-{mark}": Filter(f"{group}-{mark}", group, mark, words)
-    for group, mark, words in (
-        ("printed", "holds", "hold"),
-        ("printed", "fails", "fail"),
-        ("printed", "undecided", "undecided"),
-        ("printed", "none", "no verdict"),
-        *(("here", label.mark, label.value) for label in Label),
-        *(("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
-    )
-}
+    "printed-holds": "hold", "printed-fails": "fail",
+    "printed-undecided": "undecided", "printed-none": "no verdict",
+    **{f"here-{label.mark}": label.value for label in Label},
+    **{f"reading-{x.mark}": x.value for x in Label if x is not Label.NOT_TESTED},
+}  # fmt: skip
 
 
 def verdicts(

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -17,7 +17,7 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.ranks import Ranks
-from fedbench.report.values.leads import Leads, leads
+from fedbench.report.values.leads import leads
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
 
@@ -33,6 +33,17 @@ class RanksOnPage(NamedTuple):
     ranks: Ranks
     svg: str
     missing_letters: str = ""
+
+
+class Leader(NamedTuple):
+    """The first method of a part, and FedAvg there: its mean and its rank, 0 if it is the first."""
+
+    part: str
+    name: str
+    mean: float
+    base: float | None
+    rank: int
+    methods: int
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,58 @@ class TableOnPage:
         alone = Counter(names[0] for names in best if len(names) == 1)
         return alone.most_common(), sum(map(bool, best))
 
+    @property
+    def metric(self) -> Metric:
+        """The first metric, by which methods are compared."""
+        return Metric(self.table.metrics[0])
+
+    @property
+    def compared(self) -> int:
+        """How many methods have a number."""
+        return len({x.place.method for x in self.cells if x.measured and x.place.method})
+
+    @property
+    def leaders(self) -> Iterator[Leader]:
+        """Who leads in each part that compares methods in one setting."""
+        sign = 1 if self.metric.lower_is_better else -1
+        for group in self.layout.groups:
+            cells = [cell for cell in group.cells if cell.place.metric == self.metric.name]
+            found = [(c.place.method, c.measured.mean) for c in cells if c.measured]
+            means = dict(found)
+            if len(means) < max(2, len(found)):
+                continue
+            names = sorted(means, key=lambda name: sign * means[name])
+            as_shown = {name: round(sign * means[name], self.table.digits) for name in names}
+            behind = BASE in names[1:]
+            rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
+            base = means[BASE] if behind else None
+            yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
+
+    @property
+    def ahead(self) -> tuple[str, float, int | None] | None:
+        """The method with the largest mean lead over FedAvg, that lead over all parts, in points.
+
+        The third is how many methods are significantly ahead, None where that is not tested. None
+        of a table without FedAvg, or with a stand-in among its runs.
+        """
+        sign = -1 if self.metric.lower_is_better else 1
+        values: dict[str, dict[tuple[str, ...], float]] = {}
+        collapsed: set[str] = set()
+        for cell in self.cells:
+            if cell.place.metric == self.metric.name:
+                found = {run.name: run.value for run in cell.runs if run.value is not None}
+                of_method = values.setdefault(cell.place.method, {})
+                of_method |= {(*cell.contest[:2], name): sign * x for name, x in found.items()}
+                low = cell.near is not None and any(x < cell.near for x in found.values())
+                collapsed |= {cell.place.method} if cell.diverged or low else set()
+        fair = BASE in values and not self.substituted
+        lead = leads(pd.DataFrame(values), BASE, collapsed) if fair else None
+        if lead is None:
+            return None
+        beyond = [x for x in lead.mean.index if lead.mean[x] > 0 and lead.tells(str(x))]
+        size = float(self.metric.points(self.table) * lead.mean.iloc[0])
+        return str(lead.mean.index[0]), size, len(beyond) if lead.tested else None
+
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
     """The settings that all of the runs share, by name, and their number of seeds, if any."""
@@ -136,76 +199,3 @@ class FigureOnPage(NamedTuple):
         """Width and height of the SVG in inches."""
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
         return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Leader:
-    """The first method of a part, and FedAvg there: its mean and its rank, 0 if it is the first."""
-
-    part: str
-    name: str
-    mean: float
-    base: float | None
-    rank: int
-    methods: int
-
-
-@dataclass(frozen=True)
-class Board:
-    """How many methods a table compares, and who leads."""
-
-    item: TableOnPage
-    methods: int
-    leaders: tuple[Leader, ...]
-    metric: Metric  # the table's first
-    best: str = ""  # with the largest mean lead over FedAvg, if it is there and no run a stand-in
-    size: float = 0.0  # of that lead over all parts
-    ahead: int | None = None  # how many methods are significantly, None where that is not tested
-    base: str = BASE
-
-
-def board(item: TableOnPage) -> Board | None:
-    """What the table comes to; None if it does not compare two methods."""
-    measured = {cell.place.method for cell in item.cells if cell.measured and cell.place.method}
-    if len(measured) < 2:
-        return None
-    metric = Metric(item.table.metrics[0])
-    one = Board(item, len(measured), tuple(_leaders(item, metric)), metric)
-    found = None if item.substituted else _leads(item, metric)
-    if found is None:
-        return one
-    best = str(found.mean.index[0])
-    size = float(metric.points(item.table) * found.mean[best])
-    beyond = [x for x in found.mean.index if found.mean[x] > 0 and found.tells(str(x))]
-    return replace(one, best=best, size=size, ahead=len(beyond) if found.tested else None)
-
-
-def _leaders(item: TableOnPage, metric: Metric) -> Iterator[Leader]:
-    sign = 1 if metric.lower_is_better else -1
-    for group in item.layout.groups:
-        cells = [cell for cell in group.cells if cell.place.metric == metric.name]
-        found = [(c.place.method, c.measured.mean) for c in cells if c.measured]
-        means = dict(found)
-        if len(means) < max(2, len(found)):  # a single method, or several settings
-            continue
-        names = sorted(means, key=lambda name: sign * means[name])
-        as_shown = {name: round(sign * means[name], item.table.digits) for name in names}
-        behind = BASE in names[1:]
-        rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
-        base = means[BASE] if behind else None
-        yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
-
-
-def _leads(item: TableOnPage, metric: Metric) -> Leads | None:
-    """Every method's lead over FedAvg, over all settings and seeds."""
-    sign = -1 if metric.lower_is_better else 1
-    values: dict[str, dict[tuple[str, ...], float]] = {}
-    collapsed: set[str] = set()
-    for cell in item.cells:
-        if cell.place.metric == metric.name:
-            found = {run.name: run.value for run in cell.runs if run.value is not None}
-            of_method = values.setdefault(cell.place.method, {})
-            of_method |= {(*cell.contest[:2], name): sign * x for name, x in found.items()}
-            low = cell.near is not None and any(x < cell.near for x in found.values())
-            collapsed |= {cell.place.method} if cell.diverged or low else set()
-    return leads(pd.DataFrame(values), BASE, collapsed) if BASE in values else None

@@ -17,7 +17,6 @@ from fedbench.report.tables.export import (
     markdown,
     text_table,
     tidy,
-    title_row,
     to_latex,
     to_markdown,
 )
@@ -417,7 +416,10 @@ def test_markdown_says_what_latex_says(plan: Plan) -> None:
 TEXTS = TextTable(
     [("", "α"), ("Here", "A_1"), ("Here", "B")],
     1,
-    [title_row("D & E", 3), [CellText("1"), CellText("2.0", "0.1", True, ("(1)",)), CellText("")]],
+    [
+        [CellText("D & E", bold=True)],
+        [CellText("1"), CellText("2.0", "0.1", True, ("(1)",)), CellText("")],
+    ],
     "What.",
     ["(1) & more."],
 )

@@ -24,11 +24,7 @@ class Label(StrEnum):
         return self.value.replace(" ", "-")
 
 
-LABELS = {
-    Verdict.HOLDS: Label.SUPPORTED,
-    Verdict.FAILS: Label.NOT_SUPPORTED,
-    Verdict.UNDECIDED: Label.UNDECIDED,
-}
+LABELS = dict(zip(Verdict, Label, strict=False))  # the last label follows from no verdict
 
 
 class Void(StrEnum):
@@ -84,13 +80,6 @@ class Evidence:
         """The measured effect; None where nothing was compared, or a value is not a number."""
         return None if math.isnan(self.interval.effect) else self.interval.effect
 
-    @property
-    def label_here(self) -> Label | None:
-        """Its label; None where there are no runs to compare, which is no verdict."""
-        if not self.planned:
-            return None
-        return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
-
 
 class Judgement(NamedTuple):
     """A verdict, and the verdicts that it follows from, each with the name of its cell or claim."""
@@ -120,11 +109,6 @@ class Finding:
     def substituted(self) -> Substitutions:
         """How the runs behind the claim differ from the paper's."""
         return merged(row.substituted for row in self.rows)
-
-    @property
-    def run(self) -> list[Evidence]:
-        """The comparisons of which this scale plans runs."""
-        return [row for row in self.rows if row.planned]
 
     @property
     def missing(self) -> tuple[int, int]:
@@ -195,8 +179,8 @@ class Finding:
     @property
     def cells(self) -> dict[str, list[Label]]:
         """The labels of the cells `compared`, of those that are `void`, and `left out`."""
-        run = {row.cell for row in self.run}
-        compared = {row.cell for row in self.run if not row.void} or run  # all the same
+        run = {row.cell for row in self.rows if row.planned}
+        compared = {row.cell for row in self.rows if row.planned and not row.void} or run
         found: dict[str, list[Label]] = {"compared": [], "void": [], "left out": []}
         for name, verdict in self.measured.parts:
             kind = "compared" if name in compared else "void" if name in run else "left out"

@@ -38,14 +38,9 @@ class TextTable(NamedTuple):
     # group and title; neighbours of a group stand under its name
     columns: Sequence[tuple[str, str]]
     left: int  # of the columns, which hold the headings of rows
-    rows: Sequence[Sequence[CellText]]
+    rows: Sequence[Sequence[CellText]]  # the title of a group of rows stands alone in its row
     caption: str
     remarks: Sequence[str] = ()  # sentences that belong to the caption
-
-
-def title_row(title: str, width: int) -> list[CellText]:
-    """The row that names the group of rows below it."""
-    return [CellText(title, bold=True), *[CellText("")] * (width - 1)]
 
 
 def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
@@ -55,7 +50,7 @@ def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
     columns += [(block.title, block.columns[point] or "all") for block, point in pairs]
     rows: list[list[CellText]] = []
     for group in layout.groups:
-        rows += [title_row(group.title, len(columns))] if group.title else []
+        rows += [[CellText(group.title, bold=True)]] if group.title else []
         for row in group.rows:
             cells = [(block, row.cells.get(point)) for block, point in pairs]
             heads = [text if span else "" for text, span in row.heads]  # else it stands above
@@ -183,8 +178,9 @@ def to_latex(table: TextTable, label: str) -> str:
 
 
 def _frame(table: TextTable, text: Callable[[CellText], str], heads: pd.Index) -> pd.DataFrame:
-    frame = pd.DataFrame([[text(cell) for cell in row] for row in table.rows])
-    return frame.reindex(columns=range(len(heads))).set_axis(heads, axis="columns")
+    rows = [dict(enumerate(map(text, row))) for row in table.rows]
+    frame = pd.DataFrame(rows, columns=range(len(heads))).fillna("")
+    return frame.set_axis(heads, axis="columns")
 
 
 def _latex_cell(cell: CellText) -> str:

@@ -15,7 +15,7 @@ from fedbench.paper.axis_levels import Settings, known_levels, layered, level_se
 from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
 from fedbench.plan.printed_numbers import Place, Printed
-from fedbench.report.tables.export import CellText, TextTable, title_row
+from fedbench.report.tables.export import CellText, TextTable
 from fedbench.spec import Choice, RunSpec
 
 Value = str | int | float | bool | None
@@ -59,7 +59,7 @@ class FactTable:
         """The table as texts, with what it counts as a remark."""
         rows: list[Sequence[CellText]] = []
         for name, members in self.groups:
-            rows += [title_row(name, len(self.heads))] if name else []
+            rows += [[CellText(name, bold=True)]] if name else []
             rows += [[*map(CellText, (row.name, *map(shown, row.values)))] for row in members]
         return TextTable(self.heads, 1, rows, caption, [self.note])
 

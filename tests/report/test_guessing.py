@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbench.report.values.collected_frames import Collected
-from fedbench.report.values.guessing import Guess, declared
+from fedbench.report.values.collected_frames import Collected, Guess, declared
 from fedbench.spec import Choice
 from fedbench.store import Results
 

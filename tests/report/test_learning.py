@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.report.learning_check import Learning, judge
+from fedbench.report.checks import Learning, judge
 from fedbench.store import Results, write_frame
 from tests.project import PAPER, PRINTED, make_project
 
@@ -51,12 +51,13 @@ def test_fedavg_in_mild_settings_is_compared_with_chance(tmp_path):
         tmp_path,
         lambda run: 0.5 + 0.02 * run.seed if is_mild(run) and not run.parts else 0.2,
     )
-    table = judge(plan, results).tables[0]
+    found = judge(plan, results)
+    table = found.tables[0]
     assert (table.name, table.judged_by) == ("tiny/table1", "FedAvg")
     assert table.best == pytest.approx(0.51)  # the best round is the first
     assert table.guess == pytest.approx(36 / 355)  # of digits' test images show the commonest
     assert table.wanted == pytest.approx(36 / 355 + 0.2)
-    assert table.learns
+    assert found.weak == []
 
 
 def test_methods_are_compared_with_seeds(tmp_path):
@@ -76,10 +77,11 @@ def test_without_mild_settings_all_runs_are_judged(tmp_path):
     skewed = PAPER.replace("alpha: [1]", "alpha: [0.1]").replace("alpha: 1}", "alpha: 0.1}")
     printed = PRINTED.replace("alpha=1", "alpha=0.1")
     plan, results = judged(tmp_path, lambda run: 0.14, skewed, printed)
-    table = judge(plan, results).tables[0]
+    found = judge(plan, results)
+    table = found.tables[0]
     assert table.judged_by == "all methods, skewed"
     assert table.wanted == pytest.approx(36 / 355 + 0.05)  # a quarter of the gain
-    assert not table.learns
+    assert found.weak == [table.name]
     assert not table.tells_methods_apart
 
 

@@ -16,7 +16,7 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed_numbers import Printed, place_of
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import collected_frames
-from fedbench.report.values.guessing import GuessOf, declared
+from fedbench.report.values.collected_frames import GuessOf, declared
 from fedbench.report.values.numbers import point_name
 
 

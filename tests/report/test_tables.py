@@ -267,11 +267,10 @@ def test_what_is_behind_all_numbers_alike_is_said_once(tmp_path: Path) -> None:
     three = {0: [0.5], 1: [0.6], 2: [0.7]}
     curves = {"A": three, "<b>": three}
     frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
-    table = plan.papers["toy"].tables["t"]
     found = table_cells(plan, ("toy", "t"), frame, printed_of())
-    assert arrange(table, found).each == "3 seeds"
+    assert say("tables.each", found) == "3 seeds"
     fewer = frame[frame["run_id"] != found[0].runs[2].id]  # one seed of A is missing
-    assert arrange(table, table_cells(plan, ("toy", "t"), fewer, printed_of())).each == ""
+    assert say("tables.each", table_cells(plan, ("toy", "t"), fewer, printed_of())) == ""
 
 
 def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> None:

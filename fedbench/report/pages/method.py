@@ -45,7 +45,7 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[dict[str, Any]]
                 "shown": shown.get(name, []),
                 "standings": ranks.get(name, []),
                 "cost": cost_of(parts),
-                "searches": [search for search in page.searches if name in search.methods],
+                "searches": [search for search in page.searches if name in search["methods"]],
             }
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}

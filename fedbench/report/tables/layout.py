@@ -73,16 +73,6 @@ class TableLayout:
         return [*named, *((f"({mark})", found) for found, mark in self.marks.items())]
 
     @property
-    def each(self) -> str:
-        """How many runs are behind each number, such as '3 seeds'; '' if cells differ in it."""
-        cells = [cell for group in self.groups for cell in group.cells]
-        found = {len(cell.measured_runs) for cell in cells}
-        if len(found) != 1 or any(cell.missing or cell.runs[0].at for cell in cells):
-            return ""
-        n = found.pop()
-        return f"{n} seed{'' if n == 1 else 's'}" if n else ""
-
-    @property
     def is_wide(self) -> bool:
         """Whether a page has no room for all blocks side by side."""
         return sum(len(block.columns) for block in self.blocks) > _ROOM

@@ -21,9 +21,8 @@ from fedbench.report.claims.judge import findings
 from fedbench.report.claims.page import tidy as tidy_claims
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.layout import draw
+from fedbench.report.figures.layout import draw, draw_ranks
 from fedbench.report.figures.panels import Figure
-from fedbench.report.figures.ranks import draw as draw_ranks
 from fedbench.report.pages import tables_and_figures as shown
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown

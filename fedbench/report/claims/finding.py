@@ -116,11 +116,6 @@ class Finding:
         runs = {run for row in self.rows for run in row.runs}
         return len({run for row in self.rows for run in row.missing}), len(runs)
 
-    def compared(self, fair: bool) -> list[Evidence]:
-        """The comparisons with a measured effect; `fair`: those that are not void, if any."""
-        measured = [row for row in self.rows if row.effect is not None]
-        return [row for row in measured if not (fair and row.void)] or measured
-
     @property
     def unrun(self) -> bool:
         """Whether nothing can be compared yet, because runs that this scale plans are missing."""
@@ -175,14 +170,3 @@ class Finding:
         failing = self.printed.having(Verdict.FAILS)
         of_cells = (row for row in self.rows if row.cell in failing)
         return [row for row in of_cells if row.printed_verdict == Verdict.FAILS]
-
-    @property
-    def cells(self) -> dict[str, list[Label]]:
-        """The labels of the cells `compared`, of those that are `void`, and `left out`."""
-        run = {row.cell for row in self.rows if row.planned}
-        compared = {row.cell for row in self.rows if row.planned and not row.void} or run
-        found: dict[str, list[Label]] = {"compared": [], "void": [], "left out": []}
-        for name, verdict in self.measured.parts:
-            kind = "compared" if name in compared else "void" if name in run else "left out"
-            found[kind].append(LABELS[verdict])
-        return found

@@ -27,15 +27,12 @@ from fedbench.report.pages import tables_and_figures as shown
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
-from fedbench.report.tables.gather_cells import table_cells
-from fedbench.report.tables.layout import arrange
+from fedbench.report.tables.layout import arrange, table_cells
 from fedbench.report.tables.ranks import ranks
 from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Collected
 from fedbench.store import Results
-
-Item = shown.TableOnPage | shown.FactOnPage | shown.FigureOnPage | tuple[Finding, ...]
 
 
 class Task(NamedTuple):
@@ -49,7 +46,7 @@ class Task(NamedTuple):
 class Made(NamedTuple):
     """What came of a task: the item for the page and the files written, or why it failed."""
 
-    item: Item | None
+    item: shown.TableOnPage | shown.FactOnPage | shown.FigureOnPage | tuple[Finding, ...] | None
     files: tuple[Path, ...]
     failure: str = ""
 

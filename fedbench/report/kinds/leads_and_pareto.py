@@ -253,8 +253,7 @@ def _point(hue: Hue, cost: str) -> Point | None:
 def _over_seeds(readings: pd.DataFrame) -> float:
     """The standard deviation over the seeds of a setting, pooled over the settings; 0 of one."""
     setting = [axis for axis in readings.columns if axis not in ("seed", "run", "value")]
-    of_each = readings.groupby(setting) if setting else readings.groupby(lambda _: 0)
-    variances = of_each["value"].var(ddof=1).dropna()
+    variances = readings.groupby(setting or (lambda _: 0))["value"].var(ddof=1).dropna()
     return float(variances.mean() ** 0.5) if len(variances) else 0.0
 
 

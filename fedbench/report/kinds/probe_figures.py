@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log10
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,9 @@ import seaborn as sns
 from fedbench.base.checks import Count, Positive
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, metric_label
 from fedbench.report.figures.style import BLUE, INK, RED, Style, stroke, style
-from fedbench.report.values.numbers import axis_name, power
+from fedbench.report.values.numbers import axis_name
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Density(Kind):
                 look = {"linewidth": 1.3, "markevery": marks} | stroke(hue.style)
                 sns.lineplot(mean, estimator=None, ax=axes, **look)
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: power(value))
+        axes.yaxis.set_major_formatter(lambda x, _: "10" + str(round(log10(x))).translate(_RAISED))
         axes.set_ylim(bottom=self.floor)
         axes.set(xlabel="Eigenvalue of the Hessian", ylabel="Density")
 

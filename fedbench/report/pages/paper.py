@@ -93,11 +93,6 @@ class PaperPage:
         return next(iter(named or self.stated), None)
 
     @property
-    def is_decided(self) -> bool:
-        """Whether the runs decide that claim."""
-        return self.headline is not None and self.headline.decided
-
-    @property
     def lead(self) -> TableOnPage | FigureOnPage | None:
         """What stands first: the table that shows it, or the figure that is the headline."""
         drawn = [x for x in self.figures if x.key == self.paper.headline and not x.lack]

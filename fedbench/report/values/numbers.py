@@ -7,7 +7,6 @@ from fedbench.paper.notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
 
 
@@ -55,11 +54,6 @@ def thinned(number: int, most: int) -> list[int]:
     if number <= most:
         return list(range(number))
     return [round(i * (number - 1) / (most - 1)) for i in range(most)]
-
-
-def power(value: float) -> str:
-    """A power of ten with its exponent: 0.001 is 10⁻³."""
-    return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 
 def axis_name(axis: str) -> str:

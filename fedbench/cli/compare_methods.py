@@ -20,7 +20,8 @@ from fedbench.paper.paper import require_paper_name
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed_numbers import Printed
-from fedbench.report.tables.layout import arrange, table_cells
+from fedbench.report.tables.gather_cells import table_cells
+from fedbench.report.tables.layout import arrange
 from fedbench.report.values import collected_frames
 from fedbench.report.values.leads import leads
 from fedbench.report.values.numbers import with_deviation

@@ -27,7 +27,8 @@ from fedbench.report.pages import tables_and_figures as shown
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
-from fedbench.report.tables.layout import arrange, table_cells
+from fedbench.report.tables.gather_cells import table_cells
+from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.ranks import ranks
 from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames

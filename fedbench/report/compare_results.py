@@ -10,7 +10,7 @@ from scipy import stats
 from fedbench.base.files import exists
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed_numbers import Printed
-from fedbench.report.tables.layout import table_cells
+from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.values import collected_frames
 from fedbench.store import Results
 

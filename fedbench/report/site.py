@@ -82,11 +82,11 @@ def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str
     pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
-    links = {method["name"]: f"methods/{method['file']}" for method in methods}
+    links = {method.name: f"methods/{method.file}" for method in methods}
     shown = {"plan": plan, "methods": methods, "links": links}
     texts = {"index.html": _filled("index", pages=pages, hours=hours, **shown)}
     texts |= {f"{page.key}.html": _filled("paper", page=page, **shown) for page in pages}
-    texts |= {f"methods/{x['file']}": _filled("method", method=x, **shown) for x in methods}
+    texts |= {f"methods/{x.file}": _filled("method", method=x, **shown) for x in methods}
     runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
     texts["run.html"] = _filled("run", plan=plan, runs=runs)
     collected = {key: of_paper.frame for key, of_paper in builder.collected.items()}

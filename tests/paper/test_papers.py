@@ -6,7 +6,7 @@ import pytest
 
 from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.tables.layout import table_cells
+from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Collected
 from tests.paper.published import WORKFLOW, papers, plan

@@ -11,6 +11,7 @@ from fedbench.plan.grid_points import Substitution, Substitutions
 from fedbench.plan.printed_numbers import Place
 from fedbench.report.claims.page import FILTERS
 from fedbench.report.pages.tables_and_figures import (
+    Leader,
     TableOnPage,
     conditions,
 )
@@ -51,16 +52,15 @@ def shown(
     return TableOnPage("t", table, cast(TableLayout, layout), "", ())
 
 
-def leader(name: str, mean: float, methods: int) -> dict[str, object]:
+def leader(name: str, mean: float, methods: int) -> Leader:
     """The first of a table in one part, in which FedAvg is not behind."""
-    at = {"part": "", "name": name, "mean": mean}
-    return at | {"base": None, "rank": 0, "methods": methods}
+    return Leader("", name, mean, None, 0, methods)
 
 
 def test_a_leaderboard_says_who_leads_and_how_many_significantly() -> None:
     found = shown(TWO)
-    first = {"part": "δ = 0.5", "name": "A", "mean": 61.0, "base": 51.0, "rank": 2, "methods": 3}
-    assert [*found.leaders] == [first, first | {"part": "δ = 0.1"}]
+    first = Leader("δ = 0.5", "A", 61.0, 51.0, rank=2, methods=3)
+    assert [*found.leaders] == [first, first._replace(part="δ = 0.1")]
     assert (found.compared, found.ahead) == (3, ("A", 10.0, 1))
     said = say("tables.board", found)
     facts = ("A leads with 61.00 %", "51.00 % (2nd of 3)", "10.0 points", "1 is significantly")
@@ -76,7 +76,7 @@ def test_where_less_is_better_the_lowest_leads() -> None:
 
 def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_significant() -> None:
     stand_ins = shown(TWO, substituted=(Substitution("dataset", "digits", "mnist"),))
-    assert (next(stand_ins.leaders)["name"], stand_ins.ahead) == ("A", None)
+    assert (next(stand_ins.leaders).name, stand_ins.ahead) == ("A", None)
     assert "significant" not in say("tables.board", stand_ins)
     others = shown({"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}})
     assert ([*others.leaders], others.ahead) == ([leader("A", 2.5, 2)], None)

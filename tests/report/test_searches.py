@@ -68,19 +68,19 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
         winner(0.5, 0.62, 0.4, chosen=0.1),
         winner(0.1, 0.1, 0.149, chosen=0.03, at_edge=("lr",)),
     )
-    assert (first["served"], first["chosen"]) == (("α = 1, A",), "lr=0.1")  # once, for both seeds
-    assert first["tried"] == (("lr=0.3", "50.0"), ("lr=0.1", "62.0"), ("lr=0.03", "40.0"))
-    assert first["rule"] == "the best of 3 by the mean accuracy on held-out training data"
-    assert not first["near_chance"]
-    assert second["near_chance"]  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
-    assert (first["at_edge"], second["at_edge"]) == ((), (("lr", False),))
+    assert (first.served, first.chosen) == (("α = 1, A",), "lr=0.1")  # once, for both seeds
+    assert first.tried == (("lr=0.3", "50.0"), ("lr=0.1", "62.0"), ("lr=0.03", "40.0"))
+    assert first.rule == "the best of 3 by the mean accuracy on held-out training data"
+    assert not first.near_chance
+    assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
+    assert (first.at_edge, second.at_edge) == ((), (("lr", False),))
 
 
 def test_a_trial_that_diverged_is_marked(plan: Plan, tmp_path: Path) -> None:
     # two trials for each rate: those of seed 0, then those of seed 1, of which that of 0.1 is lost
     runs = ("a", "b", "c", "d", "lost", "f")
     (page,) = found(plan, tmp_path, winner(0.5, 0.62, 0.4, chosen=0.3, runs=runs))
-    assert page["lost"] == {"lr=0.1"}
+    assert page.lost == {"lr=0.1"}
 
 
 @pytest.mark.parametrize("content", [{"failed": ["a-run"]}, {"trials": []}, None])
@@ -93,7 +93,7 @@ def test_a_search_without_a_choice_is_not_shown(
 
 def test_the_chosen_trial_counts_where_a_better_one_diverged(plan: Plan, tmp_path: Path) -> None:
     (search,) = found(plan, tmp_path, winner(0.9, 0.149, 0.1, chosen=0.1))
-    assert search["near_chance"]
+    assert search.near_chance
 
 
 def test_the_page_warns_of_a_choice_near_chance(plan: Plan, tmp_path: Path) -> None:

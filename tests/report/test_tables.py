@@ -20,7 +20,8 @@ from fedbench.report.tables.export import (
     to_latex,
     to_markdown,
 )
-from fedbench.report.tables.layout import _with_pooled, arrange, table_cells
+from fedbench.report.tables.gather_cells import _with_pooled, table_cells
+from fedbench.report.tables.layout import arrange
 from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames
 from fedbench.report.values.numbers import fixed

@@ -76,6 +76,11 @@ class Interval(NamedTuple):
         """Whether there are bounds."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the effect is the same in every pair, so that the interval has no width."""
+        return self.is_test and math.isnan(self.low_level)
+
 
 @dataclass(frozen=True)
 class Estimate:

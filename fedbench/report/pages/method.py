@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,11 +24,17 @@ from fedbench.spec.compositions import compositions
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 
-def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[dict[str, Any]]:
-    """What is shown of each level of the axis `method`, in the order of papers and their grids.
+class MethodPage(NamedTuple):
+    """All that the page of a method shows; `uses` has what it is in each paper."""
 
-    `file` is its page below `methods/`, `uses` has what it is in each paper.
-    """
+    name: str
+    file: str  # below `methods/`
+    citation: str
+    uses: dict[str, dict[str, Any]]
+
+
+def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
+    """One page per level of the axis `method`, in the order of the papers and their grids."""
     uses: dict[str, dict[str, dict[str, Any]]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
@@ -45,12 +51,11 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[dict[str, Any]]
                 "shown": shown.get(name, []),
                 "standings": ranks.get(name, []),
                 "cost": cost_of(parts),
-                "searches": [search for search in page.searches if name in search["methods"]],
+                "searches": [search for search in page.searches if name in search.methods],
             }
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
-    found = [(x, files[x], cited.get(x, ""), of) for x, of in uses.items()]
-    return [dict(zip(("name", "file", "citation", "uses"), x, strict=True)) for x in found]
+    return [MethodPage(x, files[x], cited.get(x, ""), of) for x, of in uses.items()]
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:

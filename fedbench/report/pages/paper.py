@@ -12,6 +12,7 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Facts, Table
 from fedbench.plan.grid_points import Substitutions
 from fedbench.report.claims.finding import Finding
+from fedbench.report.pages.runs import SearchOnPage
 from fedbench.report.pages.tables_and_figures import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.values.numbers import thinned
 from fedbench.spec.compositions import compositions
@@ -37,7 +38,7 @@ class PaperPage:
     substitutes: tuple[str, ...]  # what runs say was used in place of a part of their data
     hours: tuple[float, float]  # of finished runs, and expected of the others
     making: dict[str, Any] | None
-    searches: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
     curves: dict[str, Any] = field(default_factory=dict, repr=False)  # to draw side by side
     failed: dict[str, str] = field(default_factory=dict)  # why a table or figure was not made
     unprinted: str = ""  # a sentence where the paper's printed numbers are missing

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -139,7 +139,20 @@ def _setting(cell: Cell) -> str:
     return ", ".join(levels) or "all runs"
 
 
-def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[dict[str, Any]]:
+class SearchOnPage(NamedTuple):
+    """One search: the settings of the paper it serves, each point's score, and the best."""
+
+    served: tuple[str, ...]  # these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'
+    methods: frozenset[str]  # those among them
+    rule: str
+    tried: tuple[tuple[str, str], ...]  # (point, score) in the grid's order
+    lost: frozenset[str]  # points of which a trial diverged
+    chosen: str
+    near_chance: bool  # whether even the best point scored next to nothing
+    at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
+
+
+def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
     """The paper's searches that have chosen, in the plan's order; `lost` are diverged runs' ids."""
     searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
     cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
@@ -152,19 +165,17 @@ def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> li
             scores = [_score(trial["score"], run) for trial in found["trials"]]
             # the runs of trials stand by seed, and by point of the grid
             gone = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in lost]
-            fields = ((name, name in theirs) for name in found["on_edge"])
-            shown.append(
-                {
-                    "served": tuple(dict.fromkeys(names)),  # whatever their seeds
-                    "methods": {str(x.coords["method"]) for x in served if "method" in x.coords},
-                    "rule": words(run),
-                    "tried": tuple(zip(points, scores, strict=True)),  # in the grid's order
-                    "lost": {points[n % len(points)] for n in gone},
-                    "chosen": _pairs(found["chosen"]),
-                    "near_chance": collected.near_chance(search, run),
-                    "at_edge": tuple(fields),  # of what was tried, and whether that is the paper's
-                }
+            page = SearchOnPage(
+                served=tuple(dict.fromkeys(names)),
+                methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
+                rule=words(run),
+                tried=tuple(zip(points, scores, strict=True)),
+                lost=frozenset(points[n % len(points)] for n in gone),
+                chosen=_pairs(found["chosen"]),
+                near_chance=collected.near_chance(search, run),
+                at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
             )
+            shown.append(page)
     return shown
 
 

@@ -35,6 +35,17 @@ class RanksOnPage(NamedTuple):
     missing_letters: str = ""
 
 
+class Leader(NamedTuple):
+    """The first method of a part, and FedAvg there: its mean and its rank, 0 if it is the first."""
+
+    part: str
+    name: str
+    mean: float
+    base: float | None
+    rank: int
+    methods: int
+
+
 @dataclass(frozen=True)
 class TableOnPage:
     """A table of runs, laid out; `conditions` are what all of its runs have in common."""
@@ -99,8 +110,8 @@ class TableOnPage:
         return len({x.place.method for x in self.cells if x.measured and x.place.method})
 
     @property
-    def leaders(self) -> Iterator[dict[str, Any]]:
-        """Who leads in each part with methods in one setting, and FedAvg where it is behind."""
+    def leaders(self) -> Iterator[Leader]:
+        """Who leads in each part that compares methods in one setting."""
         sign = 1 if self.metric.lower_is_better else -1
         for group in self.layout.groups:
             cells = [cell for cell in group.cells if cell.place.metric == self.metric.name]
@@ -113,8 +124,7 @@ class TableOnPage:
             behind = BASE in names[1:]
             rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
             base = means[BASE] if behind else None
-            first = {"part": group.title, "name": names[0], "mean": means[names[0]]}
-            yield first | {"base": base, "rank": rank, "methods": len(names)}
+            yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
 
     @property
     def ahead(self) -> tuple[str, float, int | None] | None:

@@ -1,25 +1,16 @@
-"""The cells of a paper's table, by plan, printed numbers and runs, and how they are laid out."""
+"""How the cells of a table are laid out in groups of rows and in blocks of columns."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import inf, isinf, sqrt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import pandas as pd
-
-from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
-from fedbench.paper import history_metrics
-from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level, Reading, reading
+from fedbench.paper.notation import Level
 from fedbench.paper.tables_and_figures import Table
 from fedbench.plan.grid_points import Substitutions
-from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.printed_numbers import Printed, axes, place_of
-from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, in_order, mark_best
-from fedbench.report.values import collected_frames
-from fedbench.report.values.collected_frames import GuessOf, declared
+from fedbench.plan.printed_numbers import axes
+from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 
 Point = tuple[Level, ...]
@@ -96,104 +87,6 @@ class TableLayout:
         """The blocks that an HTML page shows."""
         apart = ("printed", "difference") if self.is_wide else ()
         return tuple(block for block in self.blocks if block.kind not in apart)
-
-
-def table_cells(
-    plan: Plan,
-    at: tuple[str, str],
-    frame: pd.DataFrame,
-    printed: Printed,
-    tuned_near_chance: frozenset[str] = frozenset(),
-    guess_of: GuessOf = declared,
-) -> list[TableCell]:
-    """All cells of the table at the keys (paper, table), in the grid's order, the best marked."""
-    paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
-    planned = plan.select(at[0], table.grid, table.where)
-    groups = grouped(planned, lambda cell: str(_coords(cell, table)))
-    run_of = _runs_of(plan, at, frame)
-    found: list[TableCell] = []
-    for metric in table.metrics:
-        factor, asked = Metric(metric).factor(table), reading(metric, table.at)
-        labels = Metric(metric).is_of_labels and not table.minus
-        values = {
-            run: x * factor for run, x in history_metrics.values(frame, metric, table.at).items()
-        }
-        for cells in groups.values():
-            place = place_of(at[1], paper, cells[0].coords, metric)
-            coords = _coords(cells[0], table) | {"metric": metric}
-            guess = guess_of(cells[0].run.dataset)
-            found.append(
-                TableCell(
-                    place=place,
-                    coords=coords,
-                    control=coords.get("method") in table.controls,
-                    printed=printed.numbers.get(place),
-                    runs=tuple(run_of(cell, values, asked) for cell in cells),
-                    substituted=cells[0].substituted,
-                    near=guess.limit * factor if guess and labels else None,
-                    tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
-                )
-            )
-    found = mark_best(found, table)
-    return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
-
-
-def _coords(cell: Cell, table: Table) -> dict[str, Level]:
-    return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
-
-
-def _runs_of(
-    plan: Plan, at: tuple[str, str], frame: pd.DataFrame
-) -> Callable[[Cell, dict[str, float], Reading], Run]:
-    """What tells the run of a planned cell, by a metric's values and how it is read."""
-    (paper, key), table = at, plan.papers[at[0]].tables[at[1]]
-    states, tuned = collected_frames.states(frame), collected_frames.tuned(frame)
-    every = plan.select(paper, table.grid, {}) if table.minus else ()
-    run_at = {(str(cell.coords), cell.seed): cell.run_id for cell in every}
-
-    def run(cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        name, at_base = cell.run_id, str(cell.coords | table.minus)
-        value, base = values.get(name), run_at.get((at_base, cell.seed))  # it is subtracted
-        if table.minus and base is None:
-            where = f"no run at {at_base}, seed {cell.seed}"
-            raise FedbenchError(f"{paper}: tables.{key}.minus: {where}")
-        if base and value is not None:  # infinite is a target that was not reached
-            value = None if isinf(values.get(base, inf)) else value - values[base]
-        if cell.run.rounds < asked.needs:
-            value, status = None, Status.TOO_SHORT
-        elif not {name, base or name} <= states.keys():
-            status = Status.MISSING
-        else:
-            status = Status.NO_NUMBER if value is None else Status(states[name].status)
-        end = states[name].round if status is Status.DIVERGED else cell.run.rounds
-        over = ", ".join(point_name(axis, cell.coords[axis]) for axis in table.over)
-        return Run(name, cell.seed, status, value, tuned.get(name, ""), over, end)
-
-    return run
-
-
-def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
-    """Each cell that has a deviation with the one that it shares with the others of its contest.
-
-    In a table with one method, with the cells of its metric and data set. The very same runs, such
-    as of a method under two names, count once. Diverged runs vary by tens of points, and have none.
-    """
-    alone = len({cell.place.method for cell in cells}) == 1
-    keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]
-    groups: dict[tuple[str, ...], dict[frozenset[str], tuple[float, int]]] = {}
-    for key, cell in zip(keys, cells, strict=True):
-        if cell.spread:
-            groups.setdefault(key, {})[frozenset(run.id for run in cell.runs)] = cell.spread
-    shared = {}
-    for place, spreads in groups.items():
-        if len(spreads) > 1:
-            freedom = sum(seeds - 1 for _, seeds in spreads.values())
-            squares = sum((seeds - 1) * std**2 for std, seeds in spreads.values())
-            shared[place] = Pooled(sqrt(squares / freedom), freedom, len(spreads))
-    return [
-        replace(cell, pooled=shared.get(key) if cell.spread else None)
-        for key, cell in zip(keys, cells, strict=True)
-    ]
 
 
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:

@@ -11,7 +11,9 @@ from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
 from fedbench.paper.notation import reading
+from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Figure, Table
+from fedbench.plan.grid_points import matches, points, resolve
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.comparison_tree import expand
@@ -44,11 +46,14 @@ def check_report(plan: Plan, papers: Path) -> None:
                 fact_table(key, paper, printed)
         for key, item in paper.items():
             with at(f"{file}: {key}"):
-                shown = plan.select(name, item.grid, item.where)
-                _require_rounds(item, max((cell.run.rounds for cell in shown), default=0))
+                _require_rounds(paper, item)
 
 
-def _require_rounds(item: Table | Figure, longest: int) -> None:
+def _require_rounds(paper: Paper, item: Table | Figure) -> None:
+    grid = paper.grids[item.grid]
+    shown = [coords for coords in points(grid) if matches(coords, item.where)]
+    usual = RunSpec.model_fields["rounds"].default
+    longest = max((resolve(paper, grid, each).get("rounds", usual) for each in shown), default=0)
     for metric in item.metrics:
         wanted = reading(metric).at
         if isinstance(wanted, int) and wanted > longest > 0:

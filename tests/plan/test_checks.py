@@ -142,6 +142,15 @@ def test_a_round_after_the_last_is_refused_before_training(refuses, tmp_path):
         check_report(plan, tmp_path / "papers")
 
 
+def test_a_scale_may_end_before_the_round_of_a_metric(tmp_path):
+    last = PAPER.replace("Table I, grid: main", "Table I, metrics: [accuracy@2], grid: main")
+    folder = project(tmp_path, last)
+    (folder / "scales/short.yaml").write_text("about: One round.\nlimit: {rounds: 1}\n")
+    plan = make_plan(folder, "short")
+    assert {run.rounds for run in plan.runs.values()} == {1}
+    check_report(plan, folder / "papers")
+
+
 def test_a_value_out_of_range_is_told_with_its_place(cli, tmp_path):
     folder = project(
         tmp_path,

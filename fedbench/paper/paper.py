@@ -13,8 +13,8 @@ from fedbench.base.plugins import files_by_name, searched
 from fedbench.base.yamlfile import load
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.claims import Claim
+from fedbench.paper.name_checks import check_references
 from fedbench.paper.notation import Level
-from fedbench.paper.references import check_references
 from fedbench.paper.tables_and_figures import Facts, Figure, Grid, Table
 from fedbench.spec import Choice, RunSpec
 

@@ -59,8 +59,6 @@ def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes:
         ((-4, -5, -6), FAILS),
         ((4, 4, 4), HOLDS),  # no spread, no width
         ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
-        ((4, 5), UNDECIDED),  # two seeds never decide
-        ((40,), UNDECIDED),
     ],
 )
 def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
@@ -70,12 +68,16 @@ def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdic
     assert found.label == labels[verdict]
 
 
-def test_a_claim_without_any_pair_of_runs_was_not_run_yet(tmp_path: Path) -> None:
-    found = at(tmp_path, ())
+@pytest.mark.parametrize("points", [(), (40,), (4, 5)])  # a test needs three pairs
+def test_a_claim_of_which_runs_are_missing_is_not_tested_yet(
+    tmp_path: Path, points: tuple[float, ...]
+) -> None:
+    found = at(tmp_path, points)
     assert found.measured.verdict == UNDECIDED
     assert found.label == Label.NOT_TESTED
-    assert found.unrun
-    assert found.missing == (6, 6)  # of A and B, three seeds
+    missing = 6 - 2 * len(points)  # of A and B, three seeds
+    assert found.missing == (missing, 6)
+    assert told("claims.reason", found, [f"{missing} of its 6 runs are missing"])
 
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fedbench.paper.claims import Claim
 from fedbench.plan.grid_points import Substitutions, merged
-from fedbench.report.claims.tests import ErrorRates, Interval, Verdict
+from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
 
 
 class Label(StrEnum):
@@ -118,8 +118,8 @@ class Finding:
 
     @property
     def unrun(self) -> bool:
-        """Whether nothing can be compared yet, because runs that this scale plans are missing."""
-        compared = any(row.interval.pairs for row in self.rows)
+        """Whether nothing can be tested yet, because runs that this scale plans are missing."""
+        compared = any(row.interval.pairs >= FEWEST for row in self.rows)
         return not compared and any(row.missing and row.possible for row in self.rows)
 
     @property

@@ -38,6 +38,7 @@ OWN = {
             "table1_last10",
             "table1_alldata",
             "drift_rates",
+            "momentum_rates",
             "drift_epochs",
             "fig3_table1",
         ),

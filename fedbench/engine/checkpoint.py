@@ -111,7 +111,10 @@ class Checkpoints:
             state = torch.load(file, map_location=problem.device, weights_only=True, mmap=True)
             self._require_same(file, state)
         with failing(said, remedy, (KeyError, TypeError, AttributeError)):
-            return Progress.of(state, problem.fed.spill)
+            progress = Progress.of(state, problem.fed.spill)
+            for name in problem.task.net.start().buffers:  # one of another version has other names
+                progress.global_model.buffers[name]
+        return progress
 
     def _require_same(self, file: Path, state: Mapping[str, Any]) -> None:
         """Refuse one of another run, other data or settings; early versions name only the run."""

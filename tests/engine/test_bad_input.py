@@ -447,6 +447,14 @@ def test_a_checkpoint_that_lacks_its_content(tmp_path):
         refused(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
 
 
+def test_a_checkpoint_whose_network_has_other_buffers(tmp_path):
+    spec = SMALL.changed(model={"rn20": {"norm": "bn", "blocks": 1, "width": 0.25}})
+    model = {"w": torch.zeros(1), "buffers": {"body.1.running_means": torch.zeros(4)}}
+    file = checkpoint(tmp_path, id=spec.id, global_model=model, server=[], clients={})
+    words = ("of another version", "body.1.running_mean'", "delete it")
+    refused(lambda: run(spec, out=tmp_path, machine=CPU), str(file), *words)
+
+
 def test_a_checkpoint_of_another_run(tmp_path):
     other = SMALL.changed(seed=1)
     file = checkpoint(tmp_path, id=other.id)

@@ -184,7 +184,7 @@ def learned(
     methods should differ by more than seeds do (standard deviations in percentage points).
     """
     from fedbench.plan.plan import make_plan
-    from fedbench.report.checks import judge
+    from fedbench.report.learning_check import judge
 
     found = judge(make_plan(workflow, scale, split(papers)), results)
     if not found.runs:

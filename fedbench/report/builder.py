@@ -19,9 +19,10 @@ from fedbench.plan.workflow import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.claims.page import tidy as tidy_claims
+from fedbench.report.figures import ranks as ranks_figure
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.layout import draw, draw_ranks
+from fedbench.report.figures.layout import draw
 from fedbench.report.figures.panels import Figure
 from fedbench.report.pages import tables_and_figures as shown
 from fedbench.report.tables.cells import TableCell
@@ -131,7 +132,7 @@ class Builder:
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
             return shown.RanksOnPage(key, title, placed, "")
-        _, lost, svg = self._draw(lambda: draw_ranks(placed, title), at[0], key)
+        _, lost, svg = self._draw(lambda: ranks_figure.draw(placed, title), at[0], key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
         self._write_text(f"figures/{at[0]}/{key}.csv", to_csv(numbers))
         return shown.RanksOnPage(key, title, placed, svg, lost)

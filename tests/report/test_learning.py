@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.report.checks import Learning, judge
+from fedbench.report.learning_check import Learning, judge
 from fedbench.store import Results, write_frame
 from tests.project import PAPER, PRINTED, make_project
 

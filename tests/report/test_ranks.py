@@ -7,7 +7,7 @@ import pytest
 from fedbench.paper.tables_and_figures import Table
 from fedbench.plan.grid_points import Substitution, Substitutions
 from fedbench.plan.printed_numbers import Place
-from fedbench.report.figures.layout import draw_ranks as draw
+from fedbench.report.figures.ranks import draw
 from fedbench.report.pages.tables_and_figures import RanksOnPage
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks

@@ -24,7 +24,11 @@ class Label(StrEnum):
         return self.value.replace(" ", "-")
 
 
-LABELS = dict(zip(Verdict, Label, strict=False))  # the last label follows from no verdict
+LABELS = {
+    Verdict.HOLDS: Label.SUPPORTED,
+    Verdict.FAILS: Label.NOT_SUPPORTED,
+    Verdict.UNDECIDED: Label.UNDECIDED,
+}
 
 
 class Void(StrEnum):

@@ -117,7 +117,7 @@ class TableOnPage:
             cells = [cell for cell in group.cells if cell.place.metric == self.metric.name]
             found = [(c.place.method, c.measured.mean) for c in cells if c.measured]
             means = dict(found)
-            if len(means) < max(2, len(found)):
+            if len(means) < max(2, len(found)):  # a single method, or several settings
                 continue
             names = sorted(means, key=lambda name: sign * means[name])
             as_shown = {name: round(sign * means[name], self.table.digits) for name in names}

@@ -11,7 +11,7 @@ from fedbench.base.checks import Strict
 from fedbench.base.files import write_text
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
-from fedbench.paper.settings import Settings
+from fedbench.paper.workflow_config import Settings
 from fedbench.spec import RunSpec
 
 SCHEMAS: dict[str, type[Strict]] = {

@@ -2,14 +2,14 @@
 
 from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
+    bench_and_compare,
     catalogue,
     claims,
-    compare,
+    init_export_restore,
     partition,
+    plan_and_status,
     run,
-    scale,
     show,
-    workflow,
     workflow_steps,
 )
 from fedbench.cli.app import app

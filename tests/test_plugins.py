@@ -21,7 +21,7 @@ from fedbench.jobs.train import train
 from fedbench.paper.metrics import require_column
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, write_plan
-from fedbench.plan.workflow import plugin_files
+from fedbench.plan.workflow_paths import plugin_files
 from fedbench.spec.compositions import compositions, own_methods, spelled_out
 from fedbench.store import RunFolder, state
 from tests.project import ROOT, snakemake

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fedbench.jobs.publish import read_checked
+from fedbench.jobs.export_and_restore import read_checked
 from fedbench.store.published import Published, write_published
 from tests.project import ROOT
 

@@ -12,7 +12,7 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.data.source import data_folder
-from fedbench.jobs.publish import published_run, read_checked
+from fedbench.jobs.export_and_restore import published_run, read_checked
 from fedbench.store import RunFolder
 from fedbench.store.parquet_frames import in_pandas
 from fedbench.store.published import Published, write_published

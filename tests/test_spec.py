@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench.base import registry
-from fedbench.spec import RunSpec, numerics
+from fedbench.spec import RunSpec, numerics_versions
 
 
 def test_identity_ignores_what_is_written_but_not_changed():
@@ -92,13 +92,13 @@ def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
         return [spec.id for spec in (RunSpec(), RunSpec(clip=1.0), default, large)]
 
     before = ids()
-    monkeypatch.setitem(numerics.SETTINGS, "clip", 4)
+    monkeypatch.setitem(numerics_versions.SETTINGS, "clip", 4)
     constants = registry.find("method", "fedprox").constants
     monkeypatch.setitem(constants, "numerics", {"mu": 5})
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, True, False]
     monkeypatch.setitem(constants, "numerics", {"iid": 4})  # the partition, by default
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
-    monkeypatch.setitem(constants, "numerics", {numerics.ALWAYS: 4})
+    monkeypatch.setitem(constants, "numerics", {numerics_versions.ALWAYS: 4})
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
 
 
@@ -106,10 +106,10 @@ def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
 def test_versions_name_a_setting_or_a_parameter_and_are_above_the_engines(kind):
     components = {name for each in registry.KINDS for name in registry.entries(each)}
     for entry in registry.entries(kind).values():
-        allowed = {*components, numerics.ALWAYS, *RunSpec.model_fields, *entry.fields}
+        allowed = {*components, numerics_versions.ALWAYS, *RunSpec.model_fields, *entry.fields}
         for name, version in entry.constants.get("numerics", {}).items():
             assert name in allowed, entry.name
-            assert version > numerics.NUMERICS, entry.name
+            assert version > numerics_versions.NUMERICS, entry.name
 
 
 def test_the_order_of_parts_counts():

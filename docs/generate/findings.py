@@ -8,7 +8,7 @@ from typing import Any
 
 from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
-from fedbench.jobs.publish import exports_of, restore
+from fedbench.jobs.export_and_restore import exports_of, restore
 from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.page import FILTERS, verdicts

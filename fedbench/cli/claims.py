@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
-from fedbench.cli.workflow import PUBLISHED
+from fedbench.cli.init_export_restore import PUBLISHED
 from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -178,7 +178,7 @@ def _restored_and_judged(
 ) -> "tuple[int, list[Finding]]":
     """How many published runs of the paper were restored, as none of its runs was there; claims."""
     from fedbench.jobs.collect import collect, finished
-    from fedbench.jobs.publish import exports_of, restore
+    from fedbench.jobs.export_and_restore import exports_of, restore
     from fedbench.report.claims.page import judged
     from fedbench.report.values import collected_frames
     from fedbench.store import Results

@@ -13,10 +13,10 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
-from fedbench.cli.workflow import PUBLISHED, reproduce
-from fedbench.jobs.publish import exports_of, restore
-from fedbench.paper.bench_file import Bench, chosen_methods, write_bench
+from fedbench.cli.init_export_restore import PUBLISHED, reproduce
+from fedbench.jobs.export_and_restore import exports_of, restore
 from fedbench.paper.paper import require_paper_name
+from fedbench.paper.paper_from_methods import Bench, chosen_methods, write_bench
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed_numbers import Printed

@@ -14,7 +14,7 @@ from fedbench.data import skew_metrics
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import draw_partition, held, hold_out
 from fedbench.engine.assemble import data_of
-from fedbench.paper.notation import level_text
+from fedbench.paper.yaml_notation import level_text
 from fedbench.spec import RunSpec
 
 _SYMBOLS = {"alpha": "α", "delta": "δ"}

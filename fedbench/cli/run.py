@@ -170,7 +170,7 @@ def verify(
 
 
 def _finished(files: list[Path], scale: str, results: Path) -> list[RunSpec]:
-    from fedbench.jobs.publish import exports_in, read_checked, restore
+    from fedbench.jobs.export_and_restore import exports_in, read_checked, restore
     from fedbench.plan.plan_file import read_plan
     from fedbench.store import Results, state
     from fedbench.store.flat_settings import is_outdated, recorded_run

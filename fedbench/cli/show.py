@@ -17,7 +17,7 @@ from fedbench.cli.app import Panel, app, console, print_line, table_of
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
-    from fedbench.paper.notation import Level
+    from fedbench.paper.yaml_notation import Level
     from fedbench.store import RunFolder
 
 _RUNS = (

@@ -44,7 +44,7 @@ def data(
     """
     import numpy as np
 
-    from fedbench.data import table_columns
+    from fedbench.data import column_warnings
     from fedbench.data.source import load_data
 
     choice = checked(Choice, read_value(dataset))
@@ -57,9 +57,9 @@ def data(
         extent = {"least": int(sizes.min()), "most": int(sizes.max())}
         facts["groups"] = {"number": len(sizes), **extent}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
-    if table_columns.is_table(loaded):
-        facts["features"] = table_columns.described(loaded)
-        facts |= {"warnings": found} if (found := [*table_columns.suspicions(loaded)]) else {}
+    if column_warnings.is_table(loaded):
+        facts["features"] = column_warnings.described(loaded)
+        facts |= {"warnings": found} if (found := [*column_warnings.suspicions(loaded)]) else {}
     print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.local_optimisers import SGD, Optimiser
-from fedbench.core.mapped_tensors import Spill
+from fedbench.core.tensors_on_disk import Spill
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import exists, read_text, sha256_of
 from fedbench.base.processes import cores
-from fedbench.data import data_files
+from fedbench.data import npz_and_csv_files
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.source import Remote, Source, obtain
 
@@ -44,8 +44,8 @@ class ImageSet(Source):
         name, (channels, *sides) = type(self).__name__.lower(), self.SHAPE
         file, note = folder / f"{name}.npz", folder / f"{name}.deviation.txt"
         if not exists(file):
-            data_files.write_npz(file, self.published(folder))
-        arrays = data_files.read_npz(file, name)
+            npz_and_csv_files.write_npz(file, self.published(folder))
+        arrays = npz_and_csv_files.read_npz(file, name)
         sample = (*sides, channels) if channels > 1 else (*sides,)
         with at(f"{name} ({file})"):
             for field in ("x_train", "x_test"):
@@ -67,11 +67,11 @@ class ImageSet(Source):
             )
         return dataset
 
-    def published(self, folder: Path) -> data_files.Arrays:
+    def published(self, folder: Path) -> npz_and_csv_files.Arrays:
         """The arrays of the published files, which torchvision reads; they are downloaded."""
         kind, root = type(self).__name__, folder / "torchvision"
         file = folder / f"{kind.lower()}.npz"
-        remedy = f"put it there, or {file} with {', '.join(data_files.FIELDS)}"
+        remedy = f"put it there, or {file} with {', '.join(npz_and_csv_files.FIELDS)}"
         for path, remote in self.REMOTES.items():
             obtain(remote, root / path, remedy)
         said = f"{file} is not there, and torchvision cannot read the published files in {root}"

@@ -15,11 +15,11 @@ from fedbench.base import seeds
 from fedbench.base.errors import at, called
 from fedbench.core.flat_network import Net
 from fedbench.core.local_optimisers import SGD, Adam, Optimiser
-from fedbench.core.mapped_tensors import Spill
 from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.rng import seeded
 from fedbench.core.round_data import Federation
+from fedbench.core.tensors_on_disk import Spill
 from fedbench.data import partition
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition

@@ -15,8 +15,8 @@ from fedbench.base import signals
 from fedbench.base.errors import FedbenchError, failing, short
 from fedbench.base.files import atomic, exists
 from fedbench.core.flat_network import Model
-from fedbench.core.mapped_tensors import Spill
 from fedbench.core.round_data import State
+from fedbench.core.tensors_on_disk import Spill
 from fedbench.engine.probe import Cells
 from fedbench.engine.problem import Problem
 from fedbench.store import CHECKPOINT, RunFolder

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Net
-from fedbench.data import table_columns
+from fedbench.data import column_warnings
 from fedbench.data.dataset import Dataset
 from fedbench.spec import RunSpec
 
@@ -46,7 +46,7 @@ def preparation(
         if spec.normalise:
             raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
         return lambda x: x
-    for found in table_columns.index_columns(data) if table_columns.is_table(data) else ():
+    for found in column_warnings.index_columns(data) if column_warnings.is_table(data) else ():
         warnings.warn(f"data set '{data.name}': {found}", stacklevel=2)  # which tells the label
     pixels = data.pixels
     if not spec.normalise:
@@ -118,7 +118,7 @@ def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
         large = np.flatnonzero(np.maximum(*(np.abs(each) for each in moments(data, rows))) > _LARGE)
         if len(large):
             kind = "column" if len(data.shape) == 1 else "channel"
-            named = table_columns.chosen(data, large.tolist(), kind)
+            named = column_warnings.chosen(data, large.tolist(), kind)
             found = f"{named} have a mean or standard deviation above {_LARGE:g}"
     elif (brightest := int(data.x_train[rows[:_LOOKED]].max())) < _DARK:  # as images of 0 and 1
         found = f"uint8 pixels are divided by 255, but the largest that was found is {brightest}"

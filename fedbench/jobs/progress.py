@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from fedbench.jobs.lifecycle import LOCKED
 from fedbench.jobs.status import Overview, Watcher, duration
+from fedbench.jobs.workflow_start_and_end import LOCKED
 
 _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
 _LOCKED = "LockException"  # begins Snakemake's message on a locked folder

@@ -11,8 +11,8 @@ from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead, draw_he_weights
+from fedbench.models.fast_pooling import MaxPool2, Pooled
 from fedbench.models.layers import Norm, at_side, dense, global_mean, norms, require_images, scaled
-from fedbench.models.pooling import MaxPool2, Pooled
 
 
 def convolutions(

@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
-from fedbench.paper.notation import Level
+from fedbench.paper.yaml_notation import Level
 from fedbench.spec import Choice, assign
 from fedbench.spec.compositions import compositions, every_method, parts_of, spelled_out
 

@@ -51,7 +51,8 @@ A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg
 that is called so, as Ours*, is meant itself. `metric` is an axis too: winner {metric:
 accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is the mean of a column of a
 probe's table, whose other columns may be named like axes: metrics [steps/cosine], along {step:
-[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
+[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see
+`fedbench.paper.yaml_notation`).
 """
 
 from collections.abc import Iterator
@@ -60,7 +61,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fedbench.base.checks import NonNegative, Positive, Strict
-from fedbench.paper.notation import Level, Where
+from fedbench.paper.yaml_notation import Level, Where
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"

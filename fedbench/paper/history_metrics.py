@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from fedbench.paper.metrics import SCORES, Metric
-from fedbench.paper.notation import HELD_OUT, At, Reading, Target, reading
+from fedbench.paper.yaml_notation import HELD_OUT, At, Reading, Target, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.paper.notation import VARYING, Target, reading
 from fedbench.paper.tables_and_figures import Table
+from fedbench.paper.yaml_notation import VARYING, Target, reading
 from fedbench.spec import RunSpec
 
 

@@ -8,8 +8,15 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.axis_levels import Levels, given, known_levels, level_settings
 from fedbench.paper.claims import Claim, Together, Trend, faults, where_of
-from fedbench.paper.notation import RESERVED_AXES, as_tuple, no_level, number_in, reading, stems
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
+from fedbench.paper.yaml_notation import (
+    RESERVED_AXES,
+    as_tuple,
+    no_level,
+    number_in,
+    reading,
+    stems,
+)
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
 

@@ -14,8 +14,8 @@ from fedbench.base.yamlfile import load
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.claims import Claim
 from fedbench.paper.name_checks import check_references
-from fedbench.paper.notation import Level
 from fedbench.paper.tables_and_figures import Facts, Figure, Grid, Table
+from fedbench.paper.yaml_notation import Level
 from fedbench.spec import Choice, RunSpec
 
 ItemT = TypeVar("ItemT", Table, Figure)

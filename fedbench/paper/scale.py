@@ -11,7 +11,7 @@ from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.axis_levels import Settings
-from fedbench.paper.notation import Level, Where, as_tuple
+from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import Choice
 
 Replacements = dict[str, Choice]

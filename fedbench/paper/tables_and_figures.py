@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from fedbench.base.checks import Strict
 from fedbench.paper.axis_levels import Settings
-from fedbench.paper.notation import Level, Where
+from fedbench.paper.yaml_notation import Level, Where
 from fedbench.spec import Choice
 from fedbench.spec.compositions import every_method
 

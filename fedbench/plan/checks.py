@@ -10,10 +10,10 @@ from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.metrics import require_column
 from fedbench.paper.name_checks import check_where
-from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, Numbers, Scale, worded
 from fedbench.paper.tables_and_figures import Axes, Figure
+from fedbench.paper.yaml_notation import Level, Where, as_tuple, level_text, reading
 from fedbench.plan.grid_points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed_numbers import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs

@@ -14,10 +14,10 @@ from fedbench.paper.axis_levels import (
     level_settings,
     with_main_parameter,
 )
-from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, SeedCase, worded
 from fedbench.paper.tables_and_figures import Grid
+from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import NAMED, Choice, RunSpec
 from fedbench.spec.compositions import parts_of, spelled_out
 

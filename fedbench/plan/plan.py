@@ -11,9 +11,9 @@ from fedbench.base.grouping import grouped
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
 from fedbench.paper.claims import Together
-from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.scale import Cut, Scale, cut, load_scale
+from fedbench.paper.yaml_notation import Where
 from fedbench.plan.checks import check_paper, check_scale
 from fedbench.plan.grid_points import Cell as Cell
 from fedbench.plan.grid_points import (

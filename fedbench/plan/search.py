@@ -15,7 +15,7 @@ from fedbench.base.files import exists, read_json
 from fedbench.paper.axis_levels import Settings, assigned, given
 from fedbench.paper.history_metrics import values, with_derived
 from fedbench.paper.metrics import SCORES, Metric
-from fedbench.paper.notation import level_text, reading
+from fedbench.paper.yaml_notation import level_text, reading
 from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.fields import WORDS

@@ -13,9 +13,9 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.core.mapped_tensors import Spill
 from fedbench.core.rng import seeded
 from fedbench.core.round_data import Round
+from fedbench.core.tensors_on_disk import Spill
 from fedbench.engine.local_round import Objective, Outputs, by_autograd, local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem

@@ -23,7 +23,7 @@ from fedbench.core.rng import seeded, torch_generator
 from fedbench.core.round_data import Loss
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import LocalTask, Problem
-from fedbench.models.pooling import usual_pooling
+from fedbench.models.fast_pooling import usual_pooling
 
 Pair = Annotated[int, Ge(2)]
 

@@ -15,7 +15,7 @@ from fedbench.base.files import write_text
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed_numbers import Printed, printed_numbers
-from fedbench.plan.workflow import DRAWN
+from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.claims.page import tidy as tidy_claims

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedbench.base import registry
-from fedbench.paper.notation import reading
+from fedbench.paper.yaml_notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Guess

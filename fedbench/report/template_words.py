@@ -13,8 +13,8 @@ import jinja2
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import level_text
 from fedbench.paper.scale import quoted
+from fedbench.paper.yaml_notation import level_text
 from fedbench.report.claims.finding import LABELS, Evidence, Label
 from fedbench.report.claims.tests import FEWEST
 from fedbench.report.tables.ranks import MANY

@@ -2,7 +2,7 @@
 
 from fedbench.spec.choice import Choice, assign
 from fedbench.spec.fields import Augment, Tune
-from fedbench.spec.numerics import NUMERICS
+from fedbench.spec.numerics_versions import NUMERICS
 from fedbench.spec.run import LISTED, NAMED, SLUG, RunSpec
 
 __all__ = ["LISTED", "NAMED", "NUMERICS", "SLUG", "Augment", "Choice", "RunSpec", "Tune", "assign"]

@@ -14,7 +14,7 @@ from fedbench.base.yamlfile import read_yaml
 from fedbench.spec.choice import Choice, assign, no_part
 from fedbench.spec.compositions import compositions, fixed_settings, full, parts_of, spelled_out
 from fedbench.spec.fields import Augment, RunSettings
-from fedbench.spec.numerics import NUMERICS, changed_since
+from fedbench.spec.numerics_versions import NUMERICS, changed_since
 
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
 LISTED = {"shift": "shift", "parts": "method", "watch": "probe"}  # lists of these, and their kinds

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from fedbench.__main__ import app
 from fedbench.cli import compare_methods
 from fedbench.cli.compare_methods import SHIPPED
-from fedbench.jobs.publish import export
+from fedbench.jobs.export_and_restore import export
 from fedbench.plan.plan import make_plan
 from fedbench.store import Results
 from tests.jobs.made_runs import finish

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench import Machine
 from fedbench.cli import claims as command
-from fedbench.jobs.publish import export
+from fedbench.jobs.export_and_restore import export
 from fedbench.jobs.train import train
 from fedbench.jobs.verify import Again
 from fedbench.plan.plan import make_plan

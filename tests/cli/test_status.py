@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fedbench.cli import scale
+from fedbench.cli import plan_and_status
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results, note_failure, run_states, signs_of_life
@@ -46,7 +46,7 @@ def test_a_program_reads_the_same_numbers(cli, results):
 
 def test_it_looks_until_no_run_is_left(cli, results, monkeypatch):
     rest = iter(IDS[1:])
-    monkeypatch.setattr(scale.time, "sleep", lambda _: finish(results, next(rest), 1.0))
+    monkeypatch.setattr(plan_and_status.time, "sleep", lambda _: finish(results, next(rest), 1.0))
     lines = cli("status", "--results", results, "--json", "--watch").output.splitlines()
     assert [json.loads(line)["all"]["finished"] for line in lines] == [1, 2, 3, 4]
 
@@ -58,7 +58,7 @@ def test_it_goes_on_looking_while_the_last_run_is_saved(cli, results, monkeypatc
     monkeypatch.setattr(run_states, "_PAUSE", 0)
     with signs_of_life(Results(results).run(IDS[3])) as beat:
         beat(10)
-        monkeypatch.setattr(scale.time, "sleep", lambda _: finish(results, IDS[3], 1.0))
+        monkeypatch.setattr(plan_and_status.time, "sleep", lambda _: finish(results, IDS[3], 1.0))
         lines = cli("status", "--results", results, "--json", "--watch").output.splitlines()
     assert [json.loads(line)["all"]["finished"] for line in lines] == [3, 4]
 

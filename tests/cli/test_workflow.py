@@ -25,7 +25,7 @@ for each in (signal.SIGINT, signal.SIGTERM):
 Path("begun").write_text("begun")
 time.sleep(60)
 """
-COMMAND = "from fedbench.cli.workflow import reproduce; reproduce('1')"
+COMMAND = "from fedbench.cli.init_export_restore import reproduce; reproduce('1')"
 
 
 def finding(folder):

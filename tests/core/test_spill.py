@@ -3,7 +3,7 @@
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.core.mapped_tensors import Spill
+from fedbench.core.tensors_on_disk import Spill
 from fedbench.engine.checkpoint import ClientStates
 
 

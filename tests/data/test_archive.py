@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data import data_files
+from fedbench.data import npz_and_csv_files
 from fedbench.data.sources.public_images import CIFAR10, MNIST
 
 
@@ -56,7 +56,7 @@ def test_a_lone_array_and_a_folder_are_refused(refuses, tmp_path):
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     file = tmp_path_factory.mktemp("sound") / "mnist.npz"
-    data_files.write_npz(file, arrays())
+    npz_and_csv_files.write_npz(file, arrays())
     return file.read_bytes()
 
 
@@ -89,7 +89,7 @@ def test_truncated_or_damaged_files_are_refused_or_read_but_never_crash(
 
 def test_an_interrupted_write_leaves_the_old_file_and_no_scratch(tmp_path, monkeypatch):
     file = tmp_path / "mnist.npz"
-    data_files.write_npz(file, arrays())
+    npz_and_csv_files.write_npz(file, arrays())
     before = file.read_bytes()
 
     def interrupted(stream, **kept):
@@ -98,7 +98,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_scratch(tmp_path, monke
 
     monkeypatch.setattr(np, "savez", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        data_files.write_npz(file, arrays())
+        npz_and_csv_files.write_npz(file, arrays())
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
 
@@ -107,5 +107,5 @@ def test_a_reader_of_the_old_file_never_sees_a_mixture(tmp_path):
     file = tmp_path / "mnist.npz"
     file.write_bytes(b"old")
     with file.open("rb") as reader:
-        data_files.write_npz(file, arrays())
+        npz_and_csv_files.write_npz(file, arrays())
         assert reader.read() == b"old"

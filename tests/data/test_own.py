@@ -14,8 +14,8 @@ from sklearn.datasets import load_breast_cancer
 
 from fedbench import Dataset, RunSpec, run
 from fedbench.base.errors import FedbenchError
-from fedbench.data import data_files
-from fedbench.data.data_files import Samples, split
+from fedbench.data import npz_and_csv_files
+from fedbench.data.npz_and_csv_files import Samples, split
 from fedbench.data.sources.digits_and_points import DigitPairs, Digits, Toy, _draw
 from fedbench.data.sources.file import File
 
@@ -169,29 +169,29 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
 
 
 def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(data_files, "_CELLS", 7 * 3)
+    monkeypatch.setattr(npz_and_csv_files, "_CELLS", 7 * 3)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 2)) * 10.0 ** rng.integers(-30, 30, (50, 2))
     rows = [f"{a!r},{b!r},{['no', 'yes'][i % 2]}" for i, (a, b) in enumerate(values.tolist())]
     (tmp_path / "mine.csv").write_text("\r\n".join(["a,b,kind", *rows]))
-    table = data_files.read_csv(tmp_path / "mine.csv", "")[0]
+    table = npz_and_csv_files.read_csv(tmp_path / "mine.csv", "")[0]
     assert table.x.tolist() == values.astype(np.float32).tolist()
     assert table.y.tolist() == ["no", "yes"] * 25
     (tmp_path / "bad.csv").write_text("\n".join(["a,b,kind", *rows[:20], "", *rows[:20], "1,x,no"]))
     with pytest.raises(FedbenchError, match=r"^line 43, column 'b' has 'x'"):
-        data_files.read_csv(tmp_path / "bad.csv", "")
+        npz_and_csv_files.read_csv(tmp_path / "bad.csv", "")
 
 
 def test_a_column_of_true_and_false_is_1_and_0(tmp_path):
     (tmp_path / "mine.csv").write_text("a,kind\nTrue,None of these\nFalse,none\n")
-    table = data_files.read_csv(tmp_path / "mine.csv", "kind")[0]
+    table = npz_and_csv_files.read_csv(tmp_path / "mine.csv", "kind")[0]
     assert table.x.tolist() == [[1.0], [0.0]]
     assert table.y.tolist() == ["None of these", "none"]  # classes, not missing values
 
 
 def test_an_unnamed_column_may_be_a_feature(tmp_path):
     (tmp_path / "mine.csv").write_text(",a,kind\n1,1,x\n1,2,y\n")
-    assert data_files.read_csv(tmp_path / "mine.csv", "kind")[1] == ("", "a")
+    assert npz_and_csv_files.read_csv(tmp_path / "mine.csv", "kind")[1] == ("", "a")
 
 
 def test_a_file_can_be_trained_on(cpu, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import torchvision
 
 from fedbench.base import registry
-from fedbench.data import data_files, images
+from fedbench.data import images, npz_and_csv_files
 from fedbench.data.source import data_folder
 from fedbench.data.sources.digits_and_points import Digits
 from fedbench.data.sources.public_images import CIFAR10, CIFAR100, MNIST
@@ -64,7 +64,7 @@ def test_digits_are_stratified_scaled_and_fixed(tmp_path):
 def test_npz_is_read_and_its_checksum_recorded(source, sample, classes, tmp_path, offline):
     kept = arrays(sample, classes)
     file = tmp_path / f"{source.__name__.lower()}.npz"
-    data_files.write_npz(file, kept)
+    npz_and_csv_files.write_npz(file, kept)
     data = source().load(tmp_path)
     assert all(np.array_equal(getattr(data, field), kept[field]) for field in kept)
     assert data.classes == classes
@@ -75,7 +75,7 @@ def test_npz_is_read_and_its_checksum_recorded(source, sample, classes, tmp_path
 
 
 def test_a_note_says_how_the_images_differ_from_the_published_ones(tmp_path, offline):
-    data_files.write_npz(tmp_path / "cifar10.npz", arrays((32, 32, 3), 10))
+    npz_and_csv_files.write_npz(tmp_path / "cifar10.npz", arrays((32, 32, 3), 10))
     assert "deviation" not in CIFAR10().load(tmp_path).origin
     (tmp_path / "cifar10.deviation.txt").write_text("2 of 60,000 images\nare copies.\n")
     assert CIFAR10().load(tmp_path).origin["deviation"] == "2 of 60,000 images are copies."
@@ -133,7 +133,7 @@ BAD = [
 
 @pytest.mark.parametrize(("kept", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
 def test_wrong_arrays_are_refused_naming_file_and_field(refuses, kept, sentence, tmp_path, offline):
-    data_files.write_npz(tmp_path / "mnist.npz", kept)
+    npz_and_csv_files.write_npz(tmp_path / "mnist.npz", kept)
     with refuses() as caught:
         MNIST().load(tmp_path)
     assert f"mnist ({tmp_path / 'mnist.npz'}): " in str(caught.value)
@@ -141,7 +141,7 @@ def test_wrong_arrays_are_refused_naming_file_and_field(refuses, kept, sentence,
 
 
 def test_the_smaller_cifar_under_the_larger_ones_name_is_noticed(refuses, tmp_path, offline):
-    data_files.write_npz(tmp_path / "cifar100.npz", arrays((32, 32, 3), 10))
+    npz_and_csv_files.write_npz(tmp_path / "cifar100.npz", arrays((32, 32, 3), 10))
     with refuses("y_train has 10 different labels; cifar100 has 100"):
         CIFAR100().load(tmp_path)
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fedbench import Dataset, RunSpec, run
+from fedbench.data.column_warnings import described, numbers_rows, suspicions, tells
 from fedbench.data.sources.file import File
-from fedbench.data.table_columns import described, numbers_rows, suspicions, tells
 from fedbench.engine.preprocessing import preparation
 
 N = 40

@@ -14,7 +14,7 @@ from docs.generate import commands, entries, findings, metrics, notebook, schema
 from docs.generate.markdown import escaped, prose, table
 from docs.generate.pieces import filled, pieces, places, ranges
 from fedbench.base import registry
-from fedbench.jobs.publish import export
+from fedbench.jobs.export_and_restore import export
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.jobs.made_runs import finish

@@ -12,7 +12,7 @@ from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from fedbench.paper.history_metrics import values
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import reading
+from fedbench.paper.yaml_notation import reading
 from fedbench.store import RunFolder
 
 CPU = Machine(device="cpu", workers=1, keep_model=True)

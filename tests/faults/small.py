@@ -9,8 +9,8 @@ from pathlib import Path
 from fedbench import FedbenchError, Machine
 from fedbench.base.files import write_text
 from fedbench.jobs.collect import collect
-from fedbench.jobs.lifecycle import tidy
 from fedbench.jobs.train import train
+from fedbench.jobs.workflow_start_and_end import tidy
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, write_plan
 from fedbench.plan.search import select

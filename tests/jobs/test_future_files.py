@@ -3,7 +3,7 @@
 import os
 import time
 
-from fedbench.jobs.lifecycle import require_past
+from fedbench.jobs.workflow_start_and_end import require_past
 from tests.project import make_project, snakemake
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from fedbench.base.files import atomic
-from fedbench.jobs.lifecycle import claim, hold, tidy, unlock
+from fedbench.jobs.workflow_start_and_end import claim, hold, tidy, unlock
 from tests.project import make_project, snakemake
 
 FORK = multiprocessing.get_context("fork")

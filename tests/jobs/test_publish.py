@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from fedbench.__main__ import app
 from fedbench.base import files, registry
 from fedbench.jobs.collect import collect
-from fedbench.jobs.publish import export, exports_in, require_sound, restore, roles
+from fedbench.jobs.export_and_restore import export, exports_in, require_sound, restore, roles
 from fedbench.spec import NUMERICS
-from fedbench.spec.numerics import ALWAYS
+from fedbench.spec.numerics_versions import ALWAYS
 from fedbench.store import Results, note_failure, signs_of_life
 from fedbench.store.published import (
     Published,
@@ -253,7 +253,7 @@ def test_files_that_disagree_are_refused_before_anything_is_written(
 
 
 def test_a_run_of_other_numerics_is_refused(plan, results, file, there, monkeypatch, refuses):
-    monkeypatch.setattr("fedbench.jobs.publish.NUMERICS", NUMERICS + 1)
+    monkeypatch.setattr("fedbench.jobs.export_and_restore.NUMERICS", NUMERICS + 1)
     words = f"has numerics {NUMERICS}, and this fedbench has {NUMERICS + 1}"
     with refuses(words):
         restore([file], there)

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from fedbench.jobs.lifecycle import let_retry
 from fedbench.jobs.status import COMMAND, Watcher, again, at_the_end, duration, lost
+from fedbench.jobs.workflow_start_and_end import let_retry
 from fedbench.plan.cost import Speeds
 from fedbench.store import Results, note_failure, signs_of_life
 from tests.jobs.four_runs import IDS, SPECS, SPEEDS, finish, plan

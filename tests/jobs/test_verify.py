@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbench import RunSpec, run
-from fedbench.jobs.publish import published_run
+from fedbench.jobs.export_and_restore import published_run
 from fedbench.jobs.verify import Again, train_again
 from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results

@@ -4,7 +4,7 @@ import os
 import shutil
 
 from fedbench.plan.cost import Speeds
-from fedbench.plan.workflow import WorkflowPaths
+from fedbench.plan.workflow_paths import WorkflowPaths
 from fedbench.store import Results, note_failure
 from tests.jobs.conftest import CONFIG, RESULTS
 from tests.jobs.made_runs import project

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.jobs.lifecycle import LOCKED, unlock
+from fedbench.jobs.workflow_start_and_end import LOCKED, unlock
 from fedbench.plan.plan import make_plan
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WHOLE
 from tests.jobs.started import started, where_it_reads

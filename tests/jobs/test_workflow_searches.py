@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from fedbench.jobs.lifecycle import let_retry
 from fedbench.jobs.status import Watcher
+from fedbench.jobs.workflow_start_and_end import let_retry
 from fedbench.plan.cost import Speeds
 from fedbench.plan.plan_file import planned_file
 from fedbench.store import Results

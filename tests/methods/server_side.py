@@ -5,8 +5,8 @@ import torch
 
 from fedbench.core.flat_network import Model
 from fedbench.core.local_optimisers import SGD
-from fedbench.core.mapped_tensors import Spill
 from fedbench.core.round_data import Federation, Round, weighted_mean
+from fedbench.core.tensors_on_disk import Spill
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 

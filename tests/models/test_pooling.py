@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import grad
 
-from fedbench.models import pooling
-from fedbench.models.pooling import MaxPool2, Pooled, usual_pooling
+from fedbench.models import fast_pooling
+from fedbench.models.fast_pooling import MaxPool2, Pooled, usual_pooling
 
 sides = st.integers(8, 33)
 
@@ -98,8 +98,8 @@ def test_the_first_layers_of_lenet_keep_their_bits(count, channels, side, paddin
 
 def test_they_are_one_step_on_images_and_two_elsewhere(monkeypatch):
     calls = []
-    whole = pooling.conv_max_pool
-    monkeypatch.setattr(pooling, "conv_max_pool", lambda *a: calls.append(a) or whole(*a))
+    whole = fast_pooling.conv_max_pool
+    monkeypatch.setattr(fast_pooling, "conv_max_pool", lambda *a: calls.append(a) or whole(*a))
     module, _ = narrow(3, 6, 5, 0)
     x = torch.rand(2, 3, 12, 12)
     module(x)

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.base.plugins import VARIABLE
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.bench_file import (
+from fedbench.paper.paper_from_methods import (
     FIRST_LINE,
     Bench,
     chosen_methods,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
+from fedbench.paper.yaml_notation import level_text
 from fedbench.plan.grid_points import resolve
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions

@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Reading, reading
+from fedbench.paper.yaml_notation import Reading, reading
 from fedbench.report.values import collected_frames
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from fedbench.paper.settings import checked_settings
+from fedbench.paper.workflow_config import checked_settings
 from tests.project import ROOT
 
 DEFAULTS = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())

@@ -11,9 +11,9 @@ import yaml
 
 from fedbench.base import registry
 from fedbench.paper.claims import SingleClaim, Together
-from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Figure
+from fedbench.paper.yaml_notation import reading
 from fedbench.report.claims.compared_sides import scope_of
 from tests.paper import published
 from tests.paper.published import plan

@@ -7,7 +7,7 @@ import pytest
 from fedbench.base import registry
 from fedbench.paper.metrics import columns
 from fedbench.plan.plan import make_plan
-from fedbench.report.checks import check_report
+from fedbench.report.checks_before_training import check_report
 from fedbench.spec import RunSpec
 from tests.project import PAPER, PRINTED
 from tests.report.test_hostile_names import project

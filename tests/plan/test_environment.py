@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from fedbench.plan.environment import command, installed_from, write_environment
+from fedbench.plan.conda_environment import command, installed_from, write_environment
 from tests.project import ROOT
 
 WRITTEN = (ROOT / "environment.yml").read_text()

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan import workflow
+from fedbench.plan import workflow_paths
 from fedbench.plan.cost import Speeds, by_table
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.grid_points import Substitution, matches
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, to_json, write_plan
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.workflow import WorkflowPaths
+from fedbench.plan.workflow_paths import WorkflowPaths
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
 from tests.project import PAPER, ROOT, make_project
@@ -391,7 +391,7 @@ def test_the_frame_of_a_huge_paper_waits_for_one_run_of_each_job(tiny, tmp_path,
     (job,) = paths.jobs(4, 1, Speeds())
     stamps = paths.stamps(job.runs)
     assert paths.awaited("tiny", [job]) == paths.stamps(paths.runs("tiny"))
-    monkeypatch.setattr(workflow, "_MANY", 3)
+    monkeypatch.setattr(workflow_paths, "_MANY", 3)
     assert paths.awaited("tiny", [job]) == stamps[:1]
     for age, stamp in enumerate((paths.frame("tiny"), *stamps)):
         stamp.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.report.checks import check_report
+from fedbench.report.checks_before_training import check_report
 from tests.report.test_hostile_names import project
 
 PAPER = """

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.plan.cost import Speeds
 from fedbench.plan.plan import make_plan
-from fedbench.plan.workflow import WorkflowPaths
+from fedbench.plan.workflow_paths import WorkflowPaths
 from fedbench.store import Results
 from tests.jobs.made_runs import SEARCHING
 from tests.project import PRINTED, make_project

@@ -17,7 +17,7 @@ from fedbench.engine.rounds import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
-from fedbench.probes.calibration import Calibration, calibrate, shares
+from fedbench.probes.classifier_calibration import Calibration, calibrate, shares
 from tests.methods.one_weight import blocks, close
 
 SPEC = RunSpec(

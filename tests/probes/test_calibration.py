@@ -9,7 +9,7 @@ from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.probes.calibration import Calibration, calibrate
+from fedbench.probes.classifier_calibration import Calibration, calibrate
 
 SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},

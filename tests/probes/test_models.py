@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
-from fedbench.probes.plane_maps import Embedding, mesh, painted, plane, silhouette
+from fedbench.probes.feature_and_decision_maps import Embedding, mesh, painted, plane, silhouette
 from fedbench.probes.scores import class_accuracy
 from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of

@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
-from fedbench.models.pooling import MaxPool2
+from fedbench.models.fast_pooling import MaxPool2
 from fedbench.probes.spectrum import (
     Spectrum,
     density,

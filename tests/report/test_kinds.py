@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedbench.base import registry
 from fedbench.plan.plan import make_plan
-from fedbench.plan.workflow import DRAWN
+from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles

@@ -12,7 +12,7 @@ from fedbench import RunSpec
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.spec import NUMERICS
-from fedbench.spec.numerics import ALWAYS
+from fedbench.spec.numerics_versions import ALWAYS
 from fedbench.store.parquet_frames import read_arrow, write_small
 from fedbench.store.published import (
     Published,

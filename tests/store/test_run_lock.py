@@ -13,7 +13,7 @@ from fedbench import Machine, RunSpec
 from fedbench.__main__ import app
 from fedbench.base.files import atomic
 from fedbench.base.signals import Stopped, stoppable
-from fedbench.core.mapped_tensors import Spill
+from fedbench.core.tensors_on_disk import Spill
 from fedbench.jobs.train import train
 from fedbench.store import CHECKPOINT, RunFolder, locked
 

@@ -19,13 +19,13 @@ from fedbench.base.processes import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.data.source import data_folder
-from fedbench.jobs.lifecycle import require_past
+from fedbench.jobs.workflow_start_and_end import require_past
 from fedbench.jobs.status import lost
-from fedbench.paper.settings import checked_settings
+from fedbench.paper.workflow_config import checked_settings
 from fedbench.plan.cost import Speeds
-from fedbench.plan.environment import command, write_environment
+from fedbench.plan.conda_environment import command, write_environment
 from fedbench.plan.plan import make_plan
-from fedbench.plan.workflow import WorkflowPaths, options
+from fedbench.plan.workflow_paths import WorkflowPaths, options
 
 # A plan of 100,000 runs is millions of objects that live as long as the process: looking through them
 # for garbage at Python's usual pace takes a sixth of the time.

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from fedbench.jobs.lifecycle import claim, hold, let_retry, pass_signals_on, tidy
+from fedbench.jobs.workflow_start_and_end import (
+    claim,
+    hold,
+    let_retry,
+    pass_signals_on,
+    tidy,
+)
 from fedbench.jobs.progress import Display
 from fedbench.jobs.status import Watcher, again, at_the_end
 from fedbench.plan.cost import summary

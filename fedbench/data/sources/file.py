@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
-from fedbench.data import data_files
-from fedbench.data.data_files import Samples
+from fedbench.data import npz_and_csv_files
 from fedbench.data.dataset import Dataset
+from fedbench.data.npz_and_csv_files import Samples
 from fedbench.data.source import Source
 
 
@@ -74,11 +74,11 @@ class File(Source):
             if self.regression:
                 classes, parts = np.array([]), [each._replace(y=_numbers(each.y)) for each in parts]
             else:
-                classes, parts = data_files.numbered(["y_train", "y_test"], parts)
+                classes, parts = npz_and_csv_files.numbered(["y_train", "y_test"], parts)
         labels = "numbers" if self.regression else ", ".join(map(str, classes))
         origin |= {"labels": labels, "sha256": sha256_of(file)}
         told: dict[str, Any] = {"columns": columns, "channels": self.channels, "origin": origin}
-        return data_files.dataset("file", *parts, classes=len(classes), **told)
+        return npz_and_csv_files.dataset("file", *parts, classes=len(classes), **told)
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The files that are read."""
@@ -90,7 +90,7 @@ class File(Source):
         if file.suffix.lower() == ".csv":
             with at(f"file ({file})"):
                 uses = self.label, self.group, self.regression
-                samples, columns, label = data_files.read_csv(file, *uses)
+                samples, columns, label = npz_and_csv_files.read_csv(file, *uses)
             return [samples], columns, label
         for name in ("label", "group"):
             if value := getattr(self, name):
@@ -98,7 +98,7 @@ class File(Source):
                     f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
                 )
         groups = ("groups", "groups_train", "groups_test")
-        held = data_files.read_npz(file, "file", fewer=("x", "y"), optional=groups)
+        held = npz_and_csv_files.read_npz(file, "file", fewer=("x", "y"), optional=groups)
         if "x" in held:
             return [Samples(held["x"], held["y"], held.get("groups"))], (), ""
         if "groups_train" not in held and any(name in held for name in groups):
@@ -115,10 +115,10 @@ class File(Source):
         if self.regression:
             strata, of = np.zeros(whole.x.shape[:1]), "all rows"
         else:
-            data_files.different("y", whole.y)
+            npz_and_csv_files.different("y", whole.y)
         if whole.groups is not None:
             strata, of = whole.groups, "every group"
-        return data_files.split(whole, strata, self.test, self.seed), of
+        return npz_and_csv_files.split(whole, strata, self.test, self.seed), of
 
 
 def _found(folder: Path, path: str) -> Path:

@@ -17,9 +17,9 @@ from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic, delete_abandoned, exists, read_text, sha256_of, write_text
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import load
-from fedbench.data.data_files import Arrays
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.images import ImageSet, Pixels, decoded
+from fedbench.data.npz_and_csv_files import Arrays
 from fedbench.data.source import Remote, Source, obtain
 
 _CIFAR, _MNIST = "https://www.cs.toronto.edu/~kriz", "https://ossci-datasets.s3.amazonaws.com/mnist"

@@ -18,8 +18,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper import claims
 from fedbench.paper.claims import Equal, Greater, SingleClaim, Trend, where_of
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
+from fedbench.paper.yaml_notation import level_text
 from fedbench.report.claims.compared_sides import Coords, Scope, pairs, scope_of, words
 from fedbench.report.claims.comparisons import Comparison, Speed, Steadiness, Term
 from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import HELD, Metric
-from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
+from fedbench.paper.yaml_notation import reading
 from fedbench.plan.grid_points import matches, points
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed_numbers import Printed, Stat, place_of

@@ -11,7 +11,7 @@ import numpy as np
 from fedbench.base import registry
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.notation import Level
+from fedbench.paper.yaml_notation import Level
 from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value
 from fedbench.report.values.numbers import point_name
 from fedbench.spec import RunSpec

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from fedbench.paper.notation import Level
+from fedbench.paper.yaml_notation import Level
 from fedbench.report.facts.derived_from_settings import constant, network
 from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader
 from fedbench.report.values.numbers import point_name

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from fedbench.base.checks import Checked
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level
+from fedbench.paper.yaml_notation import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.style import Style
 from fedbench.report.values import collected_frames

@@ -10,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from fedbench.paper.notation import Level
+from fedbench.paper.yaml_notation import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 

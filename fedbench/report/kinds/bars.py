@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.notation import level_text
+from fedbench.paper.yaml_notation import level_text
 from fedbench.report.figures.layout import entitle
 from fedbench.report.figures.panels import Axes, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import BLUE, INK, bars, filling, stroke

@@ -11,7 +11,7 @@ import seaborn as sns
 from fedbench.base import registry
 from fedbench.base.errors import require_among
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import reading
+from fedbench.paper.yaml_notation import reading
 from fedbench.report.figures.layout import TIP, listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style

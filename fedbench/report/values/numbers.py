@@ -3,7 +3,7 @@
 import math
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level, level_text
+from fedbench.paper.yaml_notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit

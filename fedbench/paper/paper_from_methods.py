@@ -11,8 +11,8 @@ from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Target, reading
 from fedbench.paper.paper import Paper
+from fedbench.paper.yaml_notation import Target, reading
 from fedbench.spec import Choice
 from fedbench.spec.compositions import compositions, spelled_out
 

@@ -46,7 +46,7 @@ def unlock(
     folder: Annotated[Path, typer.Argument(help=_STARTED, show_default=False)] = Path(),
 ) -> None:
     """Free the folder of a workflow that was killed; refused while one still runs there."""
-    from fedbench.jobs.lifecycle import unlock as free
+    from fedbench.jobs.workflow_start_and_end import unlock as free
 
     console.print("the folder is free" if free(folder) else "the folder was not locked")
 
@@ -123,12 +123,12 @@ def export(
     Files that are there stay as they are: what is new goes into files of today. They also hold what
     a report needs beside the runs: the facts of data sets and the winners of searches.
     """
-    from fedbench.jobs import publish
+    from fedbench.jobs import export_and_restore
     from fedbench.plan.plan import make_plan
 
     plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
     for paper in plan.papers:
-        done = publish.export(plan, paper, results, out)
+        done = export_and_restore.export(plan, paper, results, out)
         line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
         line += f", and {done.others:,} of other plans" if done.others else ""
         size = sum(file.stat().st_size for file in done.files) / 1e6
@@ -151,9 +151,9 @@ def restore(
     Runs that are there already stay as they are; one that is there with another content is refused,
     and so is one of another version of fedbench whose numbers would differ.
     """
-    from fedbench.jobs import publish
+    from fedbench.jobs import export_and_restore
 
-    done = publish.restore(publish.exports_in(files or [PUBLISHED]), results)
+    done = export_and_restore.restore(export_and_restore.exports_in(files or [PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since no plan asks for them any more: {done.outdated:,}"

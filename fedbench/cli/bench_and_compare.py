@@ -14,7 +14,7 @@ from fedbench.base.plugins import files_by_name, project
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
-from fedbench.cli.scale import print_costs
+from fedbench.cli.plan_and_status import print_costs
 from fedbench.spec.compositions import every_method
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -67,7 +67,7 @@ def bench(
     are used again, and a longer list of methods trains only the new ones.
     """
     from fedbench.cli.compare_methods import prepare
-    from fedbench.paper.bench_file import grids_of, targets_of
+    from fedbench.paper.paper_from_methods import grids_of, targets_of
 
     comparison = prepare(
         out, results, methods, seeds=seeds, metric=metric, tune=grids_of(tune or []),

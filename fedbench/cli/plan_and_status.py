@@ -66,7 +66,7 @@ def plan(
 
 def _check(planned: "Plan", workflow: Path) -> None:
     from fedbench.engine.assemble import check_choices
-    from fedbench.report.checks import check_report
+    from fedbench.report.checks_before_training import check_report
 
     papers = workflow / "papers"
     files = {paper: find_file(papers, f"{paper}.yaml") for paper in planned.papers}

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from fedbench.data import images
+from fedbench.data import image_sets
 from fedbench.data.source import obtain
 from fedbench.data.sources import agnews_and_sst5, public_images
 from tests.data import network
@@ -56,6 +56,6 @@ def test_torchvision_is_not_asked_for_what_another_server_sends(
         raise AssertionError("torchvision looked at it")
 
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
-    assert images.obtain is obtain
+    assert image_sets.obtain is obtain
     with refuses(r"/cifar-10-python\.tar\.gz has a sha256 that"):
         public_images.CIFAR10().load(tmp_path)

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data import images
+from fedbench.data import image_sets
 from fedbench.data.sources import public_images
 from fedbench.data.sources.public_images import ImageNet100, TinyImageNet
 from fedbench.engine import preprocessing
@@ -102,7 +102,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(refuses, tmp_path, monkeypatch):
 
 
 def test_decoding_holds_few_images_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(images, "_CHUNK", 16)
+    monkeypatch.setattr(image_sets, "_CHUNK", 16)
     unpacked(hundred(), tmp_path / "imagenet100")
     tracemalloc.start()
     try:

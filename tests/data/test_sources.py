@@ -8,7 +8,7 @@ import pytest
 import torchvision
 
 from fedbench.base import registry
-from fedbench.data import images, npz_and_csv_files
+from fedbench.data import image_sets, npz_and_csv_files
 from fedbench.data.source import data_folder
 from fedbench.data.sources.digits_and_points import Digits
 from fedbench.data.sources.public_images import CIFAR10, CIFAR100, MNIST
@@ -25,7 +25,7 @@ def offline(monkeypatch):
 
     for name in ("MNIST", "CIFAR10", "CIFAR100"):
         monkeypatch.setattr(torchvision.datasets, name, fail)
-    monkeypatch.setattr(images, "obtain", lambda remote, file, remedy: None)
+    monkeypatch.setattr(image_sets, "obtain", lambda remote, file, remedy: None)
 
 
 def test_every_source_is_found_by_name():
@@ -103,7 +103,7 @@ def test_download_becomes_one_npz_that_the_next_load_reads(tmp_path, monkeypatch
         calls.append((remote[0], file))
 
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", download)
-    monkeypatch.setattr(images, "obtain", obtain)
+    monkeypatch.setattr(image_sets, "obtain", obtain)
     first, second = CIFAR10().load(tmp_path), CIFAR10().load(tmp_path)
     root = tmp_path / "torchvision"
     url = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"

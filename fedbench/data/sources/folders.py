@@ -13,7 +13,7 @@ from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
-from fedbench.data.images import decoded
+from fedbench.data.image_sets import decoded
 from fedbench.data.npz_and_csv_files import Samples, dataset, different, numbered, split
 from fedbench.data.source import Source
 

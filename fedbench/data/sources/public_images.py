@@ -18,7 +18,7 @@ from fedbench.base.files import atomic, delete_abandoned, exists, read_text, sha
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import load
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.data.images import ImageSet, Pixels, decoded
+from fedbench.data.image_sets import ImageSet, Pixels, decoded
 from fedbench.data.npz_and_csv_files import Arrays
 from fedbench.data.source import Remote, Source, obtain
 

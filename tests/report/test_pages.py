@@ -88,6 +88,16 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     assert set(evidence["measured"]) == {"not tested"}
 
 
+def test_the_answer_counts_many_settings_of_a_scale_and_the_claim_lists_them(
+    tmp_path: Path,
+) -> None:
+    html = (written(tmp_path, "other") / "toy.html").read_text(encoding="utf-8")
+    (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
+    assert "4 settings" in answer
+    assert "clients in place of" not in answer
+    assert "5 clients in place of" in html.partition('id="claims"')[2]
+
+
 def test_the_answer_comes_first(tmp_path: Path) -> None:
     found = PAPER + "in_short: B+ leads.\nfindings: {B+ is ahead: B+ leads A by 5 points.}\n"
     folder = written(tmp_path, "full", found)

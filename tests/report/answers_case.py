@@ -40,7 +40,8 @@ deviations: [None.]
 SCALES = {
     "full": "about: As printed.\n",
     "small": "about: Small.\nsubstitutes: {dataset: {mnist: digits}}\n",
-    "other": "about: Other.\nsettings: {clients: 5, batch: 8, lr: 0.2, participation: 0.5}\n",
+    "other": "about: Other.\nsettings: {clients: 5, batch: 8, lr: 0.2, participation: 0.5, "
+    "epochs: 2, weight_decay: 0.1}\n",
     "curves": "about: Figures alone.\npapers: {toy: {keep: [f]}}\n",
 }
 PRINTED = "".join(

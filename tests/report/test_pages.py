@@ -93,7 +93,7 @@ def test_the_answer_counts_many_settings_of_a_scale_and_the_claim_lists_them(
 ) -> None:
     html = (written(tmp_path, "other") / "toy.html").read_text(encoding="utf-8")
     (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
-    assert "4 settings" in answer
+    assert "6 settings" in answer
     assert "clients in place of" not in answer
     assert "5 clients in place of" in html.partition('id="claims"')[2]
 

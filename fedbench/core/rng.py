@@ -1,10 +1,9 @@
 """Random generators, each seeded by (seed, round, client, purpose)."""
 
 import contextlib
-import pickle
 import random
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -17,7 +16,8 @@ class GeneratorStates(NamedTuple):
 
     cpu: bytes
     cuda: bytes = b""
-    users: bytes = b""  # NumPy's and Python's
+    numpy: tuple[Any, ...] = ()
+    python: tuple[Any, ...] = ()
 
     @classmethod
     def now(cls, device: torch.device, users: bool = True) -> "GeneratorStates":
@@ -26,7 +26,8 @@ class GeneratorStates(NamedTuple):
         cuda = torch.cuda.get_rng_state(device).numpy().tobytes() if device.type == "cuda" else b""
         if not users:
             return cls(cpu, cuda)
-        return cls(cpu, cuda, pickle.dumps((np.random.get_state(), random.getstate())))  # noqa: NPY002
+        name, words, *rest = cast("tuple[Any, ...]", np.random.get_state(legacy=True))  # noqa: NPY002
+        return cls(cpu, cuda, (name, words.tobytes(), *rest), random.getstate())
 
     def restore(self, device: torch.device) -> None:
         """Let the generators go on from these states."""
@@ -34,10 +35,10 @@ class GeneratorStates(NamedTuple):
         if self.cuda:
             state = torch.frombuffer(bytearray(self.cuda), dtype=torch.uint8)
             torch.cuda.set_rng_state(state, device)
-        if self.users:
-            numpy, python = pickle.loads(self.users)  # noqa: S301  # made by `now`
-            np.random.set_state(numpy)  # noqa: NPY002
-            random.setstate(python)
+        if self.numpy:
+            name, words, *rest = self.numpy
+            np.random.set_state((name, np.frombuffer(words, np.uint32), *rest))  # noqa: NPY002
+            random.setstate(self.python)
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:

@@ -125,8 +125,7 @@ def calibrate(
         states = [part.client(start.w, fed) for part in parts]
         turns = (prepare(small, r, i, messages, states) for i in range(K))
         clients = [replace(turn, lr=small.spec.lr) for turn in turns]
-        alone = Workers(small.task, small.largest_batch, cohort=1)
-        replies = alone.train(clients)
+        replies = Workers(small.task, small.largest_batch, cohort=1).train(clients)
         heads = torch.stack([reply.w for reply in replies])
     own = problem.own_test
     samples = own.scorer.x if own else images(problem.data.x_test, problem.device)

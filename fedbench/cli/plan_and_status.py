@@ -74,8 +74,8 @@ def _check(planned: "Plan", workflow: Path) -> None:
         cell.run_id: f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
         for cell in reversed(planned.cells)
     }
-    for run_id, search in planned.searches.items():
-        for trial in planned.trials[search]:
+    for run_id in [*places]:
+        for trial in planned.trials_of(run_id):
             places.setdefault(trial, f"{places[run_id]}, in its search")
     check_choices((places[run_id], run) for run_id, run in planned.runs.items())
     check_report(planned, papers)

@@ -115,7 +115,7 @@ def roles(plan: Plan, paper: str) -> dict[str, Role]:
         if cell.paper == paper and "method" in cell.coords:
             method = str(cell.coords["method"])
             found.setdefault(cell.run_id, (method, False))
-            for trial in plan.trials.get(plan.searches.get(cell.run_id, ""), ()):
+            for trial in plan.trials_of(cell.run_id):
                 trials.setdefault(trial, (method, True))
     return trials | found
 

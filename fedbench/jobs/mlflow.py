@@ -152,7 +152,7 @@ def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
             **{"method": method, "fedbench.role": "run"},
             "fedbench.tables": ", ".join(sorted(tables[cell.run_id])),
         }
-        for n, trial in enumerate(plan.trials.get(plan.searches.get(cell.run_id, ""), ()), 1):
+        for n, trial in enumerate(plan.trials_of(cell.run_id), 1):
             name = " · ".join([*levels, f"trial {n}"])
             trials[trial] = {"mlflow.runName": name, "method": method, "fedbench.role": "trial"}
     return trials | runs

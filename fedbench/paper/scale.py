@@ -161,6 +161,10 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     shorter = _above(small, numbers.trial_limit)
     if small.get("tune") and shorter:
         small["tune"] = small["tune"] | {"trials": shorter | small["tune"].get("trials", {})}
+    match small.get("tune"):
+        case {"first": dict(first)}:
+            shorter = _above(first, numbers.limit | numbers.trial_limit)
+            small["tune"] = small["tune"] | {"first": first | shorter}
     return small
 
 

@@ -51,9 +51,19 @@ class Plan:
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
         runs = dict.fromkeys(cell.run_id for cell in cells)
-        searches = {self.searches[run_id] for run_id in runs if run_id in self.searches}
-        trials = {trial for search in searches for trial in self.trials[search]}
+        one_of = {self.searches[run_id]: run_id for run_id in runs if run_id in self.searches}
+        trials = {trial for run_id in one_of.values() for trial in self.trials_of(run_id)}
         return [*runs, *sorted(trials - runs.keys())]
+
+    def stages(self, search: str) -> list[str]:
+        """The ids of a search and of its first stage, if it has one, which comes first."""
+        first = self.searches.get(next(iter(self.trials[search]), ""))
+        return [first, search] if first else [search]
+
+    def trials_of(self, run_id: str) -> list[str]:
+        """The ids of the trials of a run's search, those of its first stage before the others."""
+        stages = self.stages(self.searches[run_id]) if run_id in self.searches else []
+        return [trial for search in stages for trial in self.trials[search]]
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
         """The cells of a paper's grid at the levels that `where` names."""
@@ -171,14 +181,17 @@ def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
 def _runs(cells: Iterable[Cell]) -> Runs:
     """Runs by id, those of trials among them, the search of each run, the trials of each search."""
     runs = {cell.run_id: cell.run for cell in cells}
-    searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
-    names: dict[str, list[str]] = {}
-    for run_id, search in searches.items():
-        with at(f"the search of run {run_id}"):
-            trials = {trial.id: trial for trial in trial_runs(runs[run_id])}
-        runs |= trials
-        names[search] = [*trials]
-    return runs, searches, names
+    searches, trials, left = dict[str, str](), dict[str, list[str]](), dict(runs)
+    while left:  # trials after a first stage have a search too
+        tuned = {run_id: search_id(run) for run_id, run in left.items() if run.tune}
+        left = {}
+        for run_id, search in tuned.items():
+            if search not in trials:
+                with at(f"the search of run {run_id}"):
+                    found = {trial.id: trial for trial in trial_runs(runs[run_id])}
+                trials[search], left = [*found], left | found
+        searches, runs = searches | tuned, runs | left
+    return runs, searches, trials
 
 
 def _only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

@@ -33,22 +33,26 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed."""
-    tune = run.tune and run.tune.model_copy(update={"trials": {}})
+    tune = run.tune and run.tune.model_copy(update={"trials": {}, "rank": 0})
     return digest(run.trial().changed(tune=tune, seed=0).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: each point of its grid with each of its seeds; none without one."""
+    """The trials of a run's search, seed by seed: of each point of its grid; none without a search.
+
+    After a first stage they are runs that have that stage's best points, each by its own search.
+    """
     tune = run.tune
     if tune is None:
         return []
     trial = run.trial()
     held_out = {"validation": tune.share} if tune.on == "held-out" else {}
-    return [
-        trial.changed(seed=seed, **held_out, **point)
-        for seed in tune.seeds
-        for point in points(tune)
-    ]
+    tried = points(tune)
+    if first := tune.first:
+        short = {"first": None, "seeds": first.seeds, "trials": {"rounds": first.rounds}}
+        ranks = [short | {"rank": n} for n in range(first.keep)]
+        tried = [{"tune": tune.model_copy(update=each)} for each in ranks]
+    return [trial.changed(seed=seed, **held_out, **point) for seed in tune.seeds for point in tried]
 
 
 def words(run: RunSpec) -> str:
@@ -60,7 +64,9 @@ def words(run: RunSpec) -> str:
     tried = f"{score} on {_DATA[tune.on]}"
     method = name_of(trial) or " + ".join(map(str, trial.parts))
     told = [f"of {method}"] if trial.parts != run.parts else []
-    told += [f"over {trial.rounds} rounds"] if trial.rounds != run.rounds else []
+    if first := tune.first:
+        told += [f"over {first.rounds} rounds, then of the best {first.keep}"]
+    told += [f"over {trial.rounds} rounds"] if first or trial.rounds != run.rounds else []
     trials = f", trials {' '.join(told)}" if told else ""
     return f"the best of {len(points(tune))} by {tried}{trials}"
 
@@ -81,9 +87,12 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
         return {"failed": failed}
     ended = [(trial, *complete(trial.id, results)) for trial in trials]
     same_data([(trial, record) for trial, _, record in ended], results)
-    tried, scores, whole = points(tune), [], []
-    for point in tried:
-        members = [each for each in ended if each[0].changed(**point) == each[0]]
+    tried, scores, whole = points(tune), list[float](), []
+    if tune.first:
+        before = select(trials[0], trial_runs(trials[0]), results)
+        tried = [ranked(before, n) for n in range(tune.first.keep)]
+    for n, point in enumerate(tried):
+        members = [each for each in ended if _tries(each[0], n, point)]
         scores.append(sum(_score(*each, tune) for each in members) / len(members))
         whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
@@ -91,17 +100,28 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
         raise FedbenchError(f"{lacks}; change tune.by, or give the trials more rounds")
     sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
     ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
-    best = max(range(len(tried)), key=lambda i: (whole[i], ranks[i]))
+    order = sorted(range(len(tried)), key=lambda i: (whole[i], ranks[i]), reverse=True)
     told = [score if math.isfinite(score) else None for score in scores]
     return {
-        "chosen": tried[best],
+        "chosen": tried[order[0]],
         "on": tune.on,
         "by": tune.by,
         "parts": [str(part) for part in run.trial().parts],
         "trials": [{**x, "score": score} for x, score in zip(tried, told, strict=True)],
+        "order": order,  # places in `trials`, the best first
         "runs": [trial.id for trial in trials],
-        "on_edge": _on_edge(tried[best], tune),
+        "on_edge": _on_edge(tried[order[0]], tune),
     }
+
+
+def ranked(winner: Winner, rank: int) -> dict[str, Any]:
+    """The settings of that rank: 0 is what was chosen."""
+    return {k: v for k, v in winner["trials"][winner["order"][rank]].items() if k != "score"}
+
+
+def _tries(trial: RunSpec, n: int, point: dict[str, Any]) -> bool:
+    """Whether it is a trial of a search's n-th point; after a first stage it names its rank."""
+    return trial.tune.rank == n if trial.tune else trial.changed(**point) == trial
 
 
 def lower_is_better(tune: Tune) -> bool:
@@ -185,11 +205,12 @@ def resolved(run: RunSpec, results: Path) -> RunSpec:
         winner = read_json(file)
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    chosen, best = winner.get("chosen"), select(run, trial_runs(run), results).get("chosen")
+    found = select(run, trial_runs(run), results)
+    chosen, best = winner.get("chosen"), found.get("chosen")
     if best is None or chosen != best:
         told = f"says {chosen}, but by its trials the winner is {best}"
         raise FedbenchError(f"{file}: {told}; {again}")
-    return run.changed(tune=None, **best)
+    return run.changed(tune=None, **ranked(found, run.tune.rank))
 
 
 def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:

@@ -206,9 +206,10 @@ class WorkflowPaths:
         return {k: v for k, v in runs.items() if k in trained or exists(self.folders.stamp(k))}
 
     def searches(self, paper: str) -> list[str]:
-        """The searches of the paper's runs that are trained."""
-        searches = self._to_train.searches
-        return list(dict.fromkeys(searches[k] for k in self.runs(paper) if k in searches))
+        """The searches of the paper's runs that are trained, first stages among them."""
+        of_run = self._to_train.searches
+        searches = dict.fromkeys(of_run[k] for k in self.runs(paper) if k in of_run)
+        return list(dict.fromkeys(x for each in searches for x in self._to_train.stages(each)))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

@@ -97,6 +97,17 @@ class Stop(Strict):
         return max(upward[-self.patience :]) <= max(upward[: -self.patience])
 
 
+class FirstStage(Strict):
+    """A shorter search over the whole grid, of which the best settings alone go on."""
+
+    keep: Whole
+    """How many settings go on."""
+    seeds: tuple[int, ...]
+    """The seeds of its trials; scores are averaged over them."""
+    rounds: Whole
+    """The rounds of its trials, which are as the search's own in all else."""
+
+
 class Tune(Strict):
     """A search over settings before the run: the value with the best score is used."""
 
@@ -116,6 +127,12 @@ class Tune(Strict):
     trials: dict[str, Any] = Field(default_factory=dict)
     """Settings in which the trials differ from the run: `{parts: [fedsam]}` searches the ρ of
     FedSAM on FedSAM alone, for a run of FedSAM with further parts."""
+    first: FirstStage | None = None
+    """A first stage: `{keep: 5, seeds: [1], rounds: 25}` tries the grid over 25 rounds with one
+    seed, and only its five best settings with `seeds` and `trials`; null: all are tried so."""
+    rank: Annotated[int, Field(ge=0, strict=True)] = 0
+    """Which setting is used, by its score: 0 is the best, 1 the next. A trial after a first stage
+    has one of that stage's."""
 
     @model_validator(mode="after")
     def _searches(self) -> "Tune":
@@ -124,9 +141,14 @@ class Tune(Strict):
                 f"by = '{self.by}' is not allowed; it must be {', '.join(WORDS)}, or a metric with "
                 "its moment, such as loss@best or round@to:0.97"
             )
-        trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
-        if not self.grid or not trials:
+        points = math.prod(map(len, self.grid.values()))
+        trials = points * len(self.first.seeds if self.first else self.seeds)
+        if not self.grid or not trials or not self.seeds:
             raise ValueError("a grid needs at least one value for each field, and one seed")
+        left = self.first.keep if self.first else points
+        if left > points or self.rank >= left:
+            told = f"first.keep = {left}, rank = {self.rank}"
+            raise ValueError(f"{told}: the grid has {points} points, of which rank counts from 0")
         if self.on == "test" and self.share != Tune.model_fields["share"].default:
             raise ValueError(f"share = {self.share:g} has no effect with on = 'test'; leave it out")
         if trials > MOST_TRIALS:

@@ -51,7 +51,7 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
                 "shown": shown.get(name, []),
                 "standings": ranks.get(name, []),
                 "cost": cost_of(parts),
-                "searches": [search for search in page.searches if name in search.methods],
+                "searches": [x for x in page.searches if name in x.methods and not x.goes_on],
             }
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}

@@ -150,6 +150,7 @@ class SearchOnPage(NamedTuple):
     chosen: str
     near_chance: bool  # whether even the best point scored next to nothing
     at_edge: tuple[tuple[str, bool], ...]  # fields at an end of what was tried, whether the paper's
+    goes_on: bool  # a first stage, whose best points another search tries
 
 
 def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> list[SearchOnPage]:
@@ -157,9 +158,11 @@ def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> li
     searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
     cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
-    for search, served in cells.items():
-        run = served[0].run
-        if found := collected.winner(search, run):
+    stages = [(stage, search) for search in cells for stage in plan.stages(search)]
+    for stage, search in stages:
+        served, goes_on = cells[search], stage != search
+        run = plan.runs[plan.trials[search][0]] if goes_on else served[0].run
+        if found := collected.winner(stage, run):
             names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
             points = [_pairs(trial) for trial in found["trials"]]
             scores = [_score(trial["score"], run) for trial in found["trials"]]
@@ -172,8 +175,9 @@ def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> li
                 tried=tuple(zip(points, scores, strict=True)),
                 lost=frozenset(points[n % len(points)] for n in gone),
                 chosen=_pairs(found["chosen"]),
-                near_chance=collected.near_chance(search, run),
-                at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
+                near_chance=collected.near_chance(stage, run),
+                at_edge=tuple((x, x in theirs) for x in found["on_edge"] if not goes_on),
+                goes_on=goes_on,
             )
             shown.append(page)
     return shown

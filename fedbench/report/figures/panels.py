@@ -45,6 +45,11 @@ class Hue:
         return {cell.run_id for cell in self.cells}
 
     @property
+    def whole(self) -> bool:
+        """Whether every planned run has a value."""
+        return self.planned <= {*self.readings["run"]}
+
+    @property
     def diverged(self) -> set[str]:
         """The ids of the runs that ended early."""
         return {cell.run_id for cell in self.measured if self.collected.diverged(cell.run_id)}
@@ -114,6 +119,13 @@ class Panel:
     def lost(self) -> bool:
         """Whether every run that was measured diverged."""
         return all(len(hue.diverged) == len({c.run_id for c in hue.measured}) for hue in self.hues)
+
+    @property
+    def block(self) -> list[str]:
+        """What pairs the runs of hues: the axes with several levels within a hue, and the seed."""
+        of_hue = [[cell.coords for cell in hue.cells] for hue in self.hues]
+        levels = {x: [len({str(at[x]) for at in each}) for each in of_hue] for x in of_hue[0][0]}
+        return [*(axis for axis, numbers in levels.items() if max(numbers) > 1), "seed"]
 
     def table(self, name: str) -> pd.DataFrame:
         """The tables of all hues below each other."""

@@ -49,9 +49,9 @@ class Lead(Kind):
 
     def absence(self, panel: Panel) -> str:
         """Whether seeds are too few, or runs of a mean over settings are missing."""
-        if not panel.measured or _block(panel) == ["seed"]:
+        if not panel.measured or panel.block == ["seed"]:
             return super().absence(panel)
-        if any(map(_is_whole, panel.hues)):
+        if any(hue.whole for hue in panel.hues):
             return f"needs all runs of {self.base} and of another method"
         return "no method has all its runs"
 
@@ -85,9 +85,9 @@ class Lead(Kind):
 
     def _leads(self, panel: Panel) -> Leads | None:
         require_among("figure kind lead", "base", self.base, [hue.label for hue in panel.hues])
-        sign, block = -1 if Metric(panel.metric).lower_is_better else 1, _block(panel)
+        sign, block = -1 if Metric(panel.metric).lower_is_better else 1, panel.block
         alone = block == ["seed"]  # of one setting some seeds will do
-        shown = [hue for hue in panel.hues if _is_whole(hue) or (alone and len(hue.readings))]
+        shown = [hue for hue in panel.hues if hue.whole or (alone and len(hue.readings))]
         of_hue = {hue.label: sign * hue.readings.set_index(block)["value"] for hue in shown}
         low = {x.label for x in panel.hues if x.near and (x.readings["value"] < x.near).any()}
         lost = {x.label for x in panel.hues if x.diverged}
@@ -119,17 +119,6 @@ class Lead(Kind):
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         titles = [panel.title, f"{lead.blocks} pairs each", "" if lead.tested else "not tested"]
         axes.set_title(", ".join(filter(None, titles)), fontsize=8.5, loc="left")
-
-
-def _is_whole(hue: Hue) -> bool:
-    return hue.planned <= {*hue.readings["run"]}
-
-
-def _block(panel: Panel) -> list[str]:
-    """The axes over whose levels a mean is taken, and the seed."""
-    of_hue = [[cell.coords for cell in hue.cells] for hue in panel.hues]
-    levels = {x: [len({str(at[x]) for at in coords}) for coords in of_hue] for x in of_hue[0][0]}
-    return [*(axis for axis, numbers in levels.items() if max(numbers) > 1), "seed"]
 
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench.base import seeds
 from fedbench.base.errors import at, called
 from fedbench.core.flat_network import Net
 from fedbench.core.local_optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts, refuse_optimiser
-from fedbench.core.rng import seeded
+from fedbench.core.rng import CPU, seeded, seeded_for
 from fedbench.core.round_data import Federation
 from fedbench.core.tensors_on_disk import Spill
 from fedbench.data import partition
@@ -26,7 +24,7 @@ from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine import model_checks
-from fedbench.engine.given_objects import Objects, identify, named
+from fedbench.engine.given_objects import Identity, Objects, described, named
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
 from fedbench.engine.preprocessing import images, laid_out, preparation, targets
 from fedbench.engine.problem import LOSSES, LocalTask, OwnTest, Problem, Scorer, UsersCode
@@ -35,13 +33,11 @@ from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
 from fedbench.work.local_epochs import Work
 
-_CPU = torch.device("cpu")
-
 
 @float32_by_default()
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
-    spec = named(spec, objects)
+    spec, unnamed = named(spec, objects)
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
@@ -49,7 +45,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     train, held_out = partition.hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
-    with _users_draws(spec.partition_seed, "users' shift"):
+    with seeded_for(spec.partition_seed, "users' shift"):
         seen = shifted(data, rows, [x.build("shift") for x in spec.shift], spec.partition_seed)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
     module, place = _model(spec, objects, data, floats(x[:1]), folder)
@@ -73,7 +69,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     )  # fmt: skip
     counts = _label_counts(seen.data, rows)
     return Problem(
-        spec=spec, identity=identify(spec, objects), data=data, task=task,
+        spec=spec, identity=Identity(spec, described(unnamed)), data=data, task=task,
         fed=_federation(spec, data, counts, task, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
         own_test=_own_test(task, seen), unused=partition.Unused.of(rows, len(train)),
@@ -83,7 +79,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
 
 def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
     """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
-    with seeded(0, _CPU, users=True):
+    with seeded(0, CPU, users=True):
         return load_data(spec.dataset.name, spec.dataset.params, folder)
 
 
@@ -131,11 +127,6 @@ def _users_act(spec: RunSpec, objects: Objects) -> bool:
     return bool(spec.plugins() or own or given.keys() - {"data", "partition"})
 
 
-def _users_draws(seed: int, purpose: str) -> AbstractContextManager[None]:
-    """A context in which what users' code draws follows from a seed alone."""
-    return seeded(seeds.number(seed, seeds.ALWAYS, seeds.EVERYONE, purpose), _CPU, users=True)
-
-
 def _rows(
     spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
 ) -> partition.Rows:
@@ -145,7 +136,7 @@ def _rows(
         partition.refuse_overlap(objects["partition"], "partition: ")
         return objects["partition"]
     rule: Partition = spec.partition.build("partition")
-    on_cpu = _users_draws(spec.partition_seed, "users' partition")
+    on_cpu = seeded_for(spec.partition_seed, "users' partition")
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
         return partition.draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
@@ -162,7 +153,7 @@ def _model(
     else:
         architecture: Architecture = spec.model.build("model")
         model_checks.require_room(str(spec.model), architecture, data.inputs)
-        with _users_draws(spec.seed, "model"):  # on the CPU in float32
+        with seeded_for(spec.seed, "model"):  # on the CPU in float32
             module, place = architecture.build(data.inputs), f"model: '{spec.model}'"
             architecture.load(module, data_folder(folder))
             if spec.projection:

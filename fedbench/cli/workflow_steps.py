@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
@@ -45,10 +46,11 @@ def data(
     import numpy as np
 
     from fedbench.data import column_warnings
-    from fedbench.data.source import load_data
+    from fedbench.data.source import data_folder
 
     choice = checked(Choice, read_value(dataset))
-    loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
+    source = registry.build("dataset", choice.name, choice.params | parse(settings or []))
+    loaded = source.load(data_folder(data_dir))
     facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
     if loaded.classes:
         facts["largest"] = int(np.bincount(loaded.y_test).max())

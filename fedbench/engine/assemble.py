@@ -22,7 +22,7 @@ from fedbench.data import partition
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
 from fedbench.data.shift import Shifted, shifted
-from fedbench.data.source import data_folder, load_data
+from fedbench.data.source import Source, data_folder
 from fedbench.engine import model_checks
 from fedbench.engine.given_objects import Identity, Objects, described, named
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
@@ -80,7 +80,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
 def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
     """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
     with seeded(0, CPU, users=True):
-        return load_data(spec.dataset.name, spec.dataset.params, folder)
+        source: Source = spec.dataset.build("dataset")
+        return source.load(data_folder(folder))
 
 
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:

@@ -194,6 +194,12 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
             raise FedbenchError(f"{client} names a sample held out for validation")
 
 
+def label_counts(labels: NDArray[Any], rows: Rows, classes: int) -> NDArray[np.int64]:
+    """How often each client has each label (K, C); without classes all labels count as one."""
+    whole = labels.astype(np.int64, copy=False) if classes else np.zeros(len(labels), np.int64)
+    return np.array([np.bincount(whole[held], minlength=max(classes, 1)) for held in rows])
+
+
 def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
     """Each client's test rows; None if data do not say whose they are, or clients share a user."""
     if data.groups is None or data.groups_test is None:

@@ -67,11 +67,10 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=machine.threads(), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    counts = _label_counts(seen.data, rows)
     return Problem(
         spec=spec, identity=Identity(spec, described(unnamed)), data=data, task=task,
-        fed=_federation(spec, data, counts, task, machine),
-        rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
+        fed=_federation(spec, data, seen.counts, task, machine),
+        rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=seen.counts,
         own_test=_own_test(task, seen), unused=partition.Unused.of(rows, len(train)),
         scorers=_scorers(task, data, held_out, spec), sampler=sampler, work=work,
     )  # fmt: skip
@@ -163,13 +162,6 @@ def _model(
                 module = with_projection(module, spec.projection, data.inputs.outputs, example)
     model_checks.refuse_without_weights(module, place)
     return module, place
-
-
-def _label_counts(data: Dataset, rows: partition.Rows) -> NDArray[np.int64]:
-    """How often each client has each label (K, C); without classes all labels count as one."""
-    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
-    width = max(data.classes, 1)
-    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
 
 
 def _federation(

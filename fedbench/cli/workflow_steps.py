@@ -45,7 +45,7 @@ def data(
     """
     import numpy as np
 
-    from fedbench.data import column_warnings
+    from fedbench.data.columns_and_channels import described, is_table, suspicions
     from fedbench.data.source import data_folder
 
     choice = checked(Choice, read_value(dataset))
@@ -59,9 +59,9 @@ def data(
         extent = {"least": int(sizes.min()), "most": int(sizes.max())}
         facts["groups"] = {"number": len(sizes), **extent}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
-    if column_warnings.is_table(loaded):
-        facts["features"] = column_warnings.described(loaded)
-        facts |= {"warnings": found} if (found := [*column_warnings.suspicions(loaded)]) else {}
+    if is_table(loaded):
+        facts["features"] = described(loaded)
+        facts |= {"warnings": found} if (found := [*suspicions(loaded)]) else {}
     print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import seeds
 from fedbench.base.checks import Checked, asked_for, names_of
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, called
 from fedbench.data.dataset import Dataset
 
 Indices = NDArray[np.int64]
@@ -138,6 +138,19 @@ def draw_partition(rule: Partition, data: Dataset, train: Indices, clients: int,
     if not rule.overlap:
         refuse_overlap(drawn, f"{rule}: ")
     return [train[rows] for rows in drawn]
+
+
+def divide(
+    data: Dataset, rule: Partition | Rows, share: float, clients: int, seed: int, name: str = ""
+) -> tuple[Indices, Indices, Rows]:
+    """Rows that are divided, rows held out, and each client's; errors call the rule `name`."""
+    train, held_out = hold_out(data, share, seed)
+    if isinstance(rule, Partition):
+        with called(name or str(rule), str(rule)):
+            return train, held_out, draw_partition(rule, data, train, clients, seed)
+    check_partition(rule, len(data.y_train), clients, held_out)
+    refuse_overlap(rule, "partition: ")
+    return train, held_out, rule
 
 
 def held(rows: Rows) -> int:

@@ -102,10 +102,7 @@ class Identity:
 
 
 def named(spec: RunSpec, objects: Mapping[str, Any]) -> tuple[RunSpec, dict[str, Any]]:
-    """The settings in which objects stand by name, and the objects without one by their field.
-
-    Of a field that has names such an object leaves the default.
-    """
+    """The settings, where objects stand by name, and by their field those that have none."""
     unnamed = {}
     for name, value in objects.items():
         require_among("", "object", name, _FORMS)

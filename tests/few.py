@@ -3,7 +3,12 @@
 import functools
 
 from fedbench import Dataset
-from fedbench.data.source import load_data
+from fedbench.base import registry
+
+
+def load_data(name, params, folder):
+    """The data set of a source."""
+    return registry.build("dataset", name, params).load(folder)
 
 
 @functools.cache

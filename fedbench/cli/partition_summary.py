@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import skew_metrics
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import draw_partition, held, hold_out
+from fedbench.data.partition import Partition, divide, held, label_counts
 from fedbench.engine.assemble import data_of
 from fedbench.paper.yaml_notation import level_text
 from fedbench.spec import RunSpec
@@ -104,12 +104,9 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     """Divide the data as a run of `spec` would; raises `FedbenchError` where the run would."""
     if not data.classes:
         raise FedbenchError(f"{data.name}: its labels are no classes, so there is no skew to show")
-    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
-    rule = registry.build("partition", spec.partition.name, spec.partition.params)
-    rows = draw_partition(rule, data, train, spec.clients, spec.partition_seed)
-    counts = skew_metrics.label_counts(
-        data.y_train.astype(np.int64, copy=False), rows, data.classes
-    )
+    rule: Partition = spec.partition.build("partition")
+    _, held_out, rows = divide(data, rule, spec.validation, spec.clients, spec.partition_seed)
+    counts = label_counts(data.y_train, rows, data.classes)
     return Preview(spec, counts, len(data.y_train), len(held_out), held(rows))
 
 

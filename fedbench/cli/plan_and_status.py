@@ -118,14 +118,14 @@ def fetch(
     On a cluster whose nodes have no network it is called once on the node where one logs in. The
     exit code is 2 if a data set is missing in the end.
     """
-    from fedbench.data.source import load_data
+    from fedbench.data.source import data_folder
     from fedbench.plan.plan import make_plan
 
     planned = make_plan(workflow, scale, split(papers), split(tables))
     missing = 0
     for choice in {str(run.dataset): run.dataset for run in planned.runs.values()}.values():
         try:
-            loaded = load_data(choice.name, choice.params, data_dir)
+            loaded = choice.build("dataset").load(data_folder(data_dir))
             sizes = f"{len(loaded.y_train):,} training and {len(loaded.y_test):,} test samples"
             print_line(f"{choice}: {sizes}, checksum {loaded.checksum[:12]}")
         except FedbenchError as error:  # the other data sets are fetched all the same

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
@@ -44,11 +45,12 @@ def data(
     """
     import numpy as np
 
-    from fedbench.data import column_warnings
-    from fedbench.data.source import load_data
+    from fedbench.data.columns_and_channels import described, is_table, suspicions
+    from fedbench.data.source import data_folder
 
     choice = checked(Choice, read_value(dataset))
-    loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
+    source = registry.build("dataset", choice.name, choice.params | parse(settings or []))
+    loaded = source.load(data_folder(data_dir))
     facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
     if loaded.classes:
         facts["largest"] = int(np.bincount(loaded.y_test).max())
@@ -57,9 +59,9 @@ def data(
         extent = {"least": int(sizes.min()), "most": int(sizes.max())}
         facts["groups"] = {"number": len(sizes), **extent}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
-    if column_warnings.is_table(loaded):
-        facts["features"] = column_warnings.described(loaded)
-        facts |= {"warnings": found} if (found := [*column_warnings.suspicions(loaded)]) else {}
+    if is_table(loaded):
+        facts["features"] = described(loaded)
+        facts |= {"warnings": found} if (found := [*suspicions(loaded)]) else {}
     print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
 
 

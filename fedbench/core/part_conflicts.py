@@ -136,6 +136,22 @@ def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
             raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
 
 
+def refuse_missing(
+    parts: Sequence[Part], has_head: bool, projection: int | None, validation: float
+) -> None:
+    """Raise `FedbenchError` if a part needs something that the model or the run does not have."""
+    for part in parts:
+        needs = f"{type(part).__name__} needs"
+        if part.needs_projection and not projection:
+            raise FedbenchError(
+                f"projection: {needs} a projection head; set projection (its width)"
+            )
+        if part.proxy_data and not validation:
+            raise FedbenchError(f"validation = 0: {needs} held-out data; set validation above 0")
+        if part.needs_head and not has_head:
+            raise FedbenchError(f"model: {needs} a module with children 'body' and 'head'")
+
+
 def _refuse_signatures(part: Part) -> None:
     """Refuse a hook that cannot be called with what it is given, by places: names may differ."""
     for hook in (*_HOOKS, "cost"):

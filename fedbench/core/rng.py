@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 
-from fedbench.base.seeds import number
+from fedbench.base.seeds import ALWAYS, EVERYONE, number
+
+CPU = torch.device("cpu")
 
 
 class GeneratorStates(NamedTuple):
@@ -64,6 +66,13 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
         yield
     finally:
         before.restore(device)
+
+
+def seeded_for(
+    seed: int, purpose: str, round_: int = ALWAYS, device: torch.device = CPU
+) -> contextlib.AbstractContextManager[None]:
+    """A context in which what code draws, users' too, follows from (seed, round, purpose) alone."""
+    return seeded(number(seed, round_, EVERYONE, purpose), device, users=True)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import seeds
 from fedbench.base.checks import Checked, asked_for, names_of
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, called
 from fedbench.data.dataset import Dataset
 
 Indices = NDArray[np.int64]
@@ -140,6 +140,19 @@ def draw_partition(rule: Partition, data: Dataset, train: Indices, clients: int,
     return [train[rows] for rows in drawn]
 
 
+def divide(
+    data: Dataset, rule: Partition | Rows, share: float, clients: int, seed: int, name: str = ""
+) -> tuple[Indices, Indices, Rows]:
+    """Rows that are divided, rows held out, and each client's; errors call the rule `name`."""
+    train, held_out = hold_out(data, share, seed)
+    if isinstance(rule, Partition):
+        with called(name or str(rule), str(rule)):
+            return train, held_out, draw_partition(rule, data, train, clients, seed)
+    check_partition(rule, len(data.y_train), clients, held_out)
+    refuse_overlap(rule, "partition: ")
+    return train, held_out, rule
+
+
 def held(rows: Rows) -> int:
     """How many samples clients hold, each counted once."""
     return len(np.unique(np.concatenate(rows)))
@@ -192,6 +205,12 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
             raise FedbenchError(f"{client} has a sample twice")
         if np.isin(chosen, held_out).any():
             raise FedbenchError(f"{client} names a sample held out for validation")
+
+
+def label_counts(labels: NDArray[Any], rows: Rows, classes: int) -> NDArray[np.int64]:
+    """How often each client has each label (K, C); without classes all labels count as one."""
+    whole = labels.astype(np.int64, copy=False) if classes else np.zeros(len(labels), np.int64)
+    return np.array([np.bincount(whole[held], minlength=max(classes, 1)) for held in rows])
 
 
 def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:

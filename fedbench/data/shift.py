@@ -12,7 +12,7 @@ from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Rows, mirror, own_test_rows, refuse_overlap
+from fedbench.data.partition import Rows, label_counts, mirror, own_test_rows, refuse_overlap
 
 
 class Place(NamedTuple):
@@ -47,20 +47,20 @@ class Shifted(NamedTuple):
     """
 
     data: Dataset
+    counts: NDArray[np.int64]  # how often each client has each label (K, C)
     x_test: NDArray[Any] | None
     own: list[NDArray[np.int64]] | None
 
 
 def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Shifted:
     """Apply the shifts, in order, to the samples of each client, with draws of this seed."""
-    own = own_test_rows(data, rows)
+    own, counts = own_test_rows(data, rows), label_counts(data.y_train, rows, data.classes)
     if not shifts:
-        return Shifted(data, None if own is None else data.x_test, own)
+        return Shifted(data, counts, None if own is None else data.x_test, own)
     refuse_overlap(rows, "shift: ")
     if own is None and data.classes:  # the data do not say whose test samples are
-        counts = [np.bincount(data.y_train[held], minlength=data.classes) for held in rows]
         rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "shift's test shares")
-        own = mirror(np.array(counts), data.y_test.astype(np.int64), rng)
+        own = mirror(counts, data.y_test.astype(np.int64), rng)
     x, y, x_test = data.x_train.copy(), data.y_train.copy(), data.x_test.copy()
     for shift in shifts:
         shift.require(data)
@@ -72,7 +72,8 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
             if own is not None:
                 place = place._replace(rng=seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
                 x_test[own[i]] = shift.features(x_test[own[i]], place)
-    return Shifted(replace(data, x_train=x, y_train=y, channels=data.channels), x_test, own)
+    changed = replace(data, x_train=x, y_train=y, channels=data.channels)
+    return Shifted(changed, label_counts(y, rows, data.classes), x_test, own)
 
 
 def _same_shape(shift: Shift, value: Any, given: NDArray[Any]) -> NDArray[Any]:

@@ -1,20 +1,9 @@
 """How far the label distributions of clients differ."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import entr
-
-from fedbench.data.partition import Indices
-
-
-def label_counts(
-    labels: NDArray[np.int64], parts: Sequence[Indices], classes: int
-) -> NDArray[np.int64]:
-    """Count the samples of each class on each client: (clients, classes)."""
-    return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
 
 
 def size_spread(counts: NDArray[np.int64]) -> float:

@@ -6,11 +6,9 @@ import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_cache_dir
 
-from fedbench.base import registry
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import atomic, exists
@@ -45,12 +43,6 @@ def data_folder(folder: Path | str | None = None) -> Path:
     """The folder given, else that of the variable FEDBENCH_DATA, else the user's cache folder."""
     given = folder or os.environ.get("FEDBENCH_DATA")
     return Path(given or user_cache_dir("fedbench", appauthor=False)).expanduser()
-
-
-def load_data(name: str, params: dict[str, Any], folder: Path | None) -> Dataset:
-    """The data set of the source of that name; raises `FedbenchError` if it cannot be read."""
-    data: Dataset = registry.build("dataset", name, params).load(data_folder(folder))
-    return data
 
 
 def obtain(remote: Remote, file: Path, remedy: str, missing: Path | None = None) -> None:

@@ -101,26 +101,24 @@ class Identity:
                 )
 
 
-def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
-    """The settings in which objects stand by name; those without a name leave the default."""
+def named(spec: RunSpec, objects: Mapping[str, Any]) -> tuple[RunSpec, dict[str, Any]]:
+    """The settings, where objects stand by name, and by their field those that have none."""
+    unnamed = {}
     for name, value in objects.items():
         require_among("", "object", name, _FORMS)
         form = _FORMS[name]
         several = isinstance(value, list | tuple) and all(isinstance(x, form.of) for x in value)
         if not (several if name in _SEVERAL else isinstance(value, form.of)):
             raise FedbenchError(f"{name}: {shown(value)} must be {form.words}")
+        choices = _choices(name, value)
+        if choices is None:
+            unnamed[form.field] = value
         if form.kind:
-            choices, new = _choices(name, value), RunSpec.model_fields[form.field].default
+            new = RunSpec.model_fields[form.field].default
             if choices is not None:
                 new = choices if name in _SEVERAL else choices[0]
             spec = spec.changed(**{form.field: new})
-    return spec
-
-
-def identify(spec: RunSpec, objects: Mapping[str, Any]) -> Identity:
-    """The identity of a run of `spec`, which `named` has returned for these objects."""
-    unnamed = {k: value for k, value in objects.items() if _choices(k, value) is None}
-    return Identity(spec, {_FORMS[name].field: _described(v) for name, v in unnamed.items()})
+    return spec, unnamed
 
 
 def _choices(name: str, value: Any) -> tuple[Choice, ...] | None:
@@ -149,16 +147,16 @@ def _class(description: Any) -> str:
     return str(name).rpartition(".")[2].lower()
 
 
-def _described(value: Any) -> Any:
+def described(value: Any) -> Any:
     """A description of a value: plain values as they are, others by class and checksums."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, np.generic | Path):
         return value.item() if isinstance(value, np.generic) else str(value)
     if isinstance(value, Mapping):
-        return {str(k): _described(v) for k, v in value.items()}
+        return {str(k): described(v) for k, v in value.items()}
     if isinstance(value, Sequence):
-        return [_described(v) for v in value]
+        return [described(v) for v in value]
     if isinstance(value, np.ndarray | Tensor):
         return _array(value)
     return _object(value)
@@ -178,7 +176,7 @@ def _object(value: Any) -> dict[str, Any]:
         return _function(value)
     elif isinstance(value, Checked) or (is_dataclass(value) and not isinstance(value, type)):
         own = [f.name for f in fields(value)] if is_dataclass(value) else vars(value)
-        content = {"parameters": {name: _described(getattr(value, name)) for name in own}}
+        content = {"parameters": {name: described(getattr(value, name)) for name in own}}
     else:
         called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
         return {_UNKNOWN: _qualified(value if called else type(value))}
@@ -198,7 +196,7 @@ def _function(function: types.FunctionType) -> dict[str, Any]:
     """Name, code, defaults and closure of a function; not what it reads from its module."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     inner = {"closure": cells, "defaults": function.__defaults__, "named": function.__kwdefaults__}
-    captured = {key: _described(value) for key, value in inner.items() if value}
+    captured = {key: described(value) for key, value in inner.items() if value}
     code = hashlib.sha256(_code(function.__code__)).hexdigest()
     return {"class": _qualified(function), "checksum": code, **captured}
 

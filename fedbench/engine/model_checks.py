@@ -10,13 +10,11 @@ from torch.nn.parameter import UninitializedParameter
 
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat_network import Net
-from fedbench.core.part import Part
 from fedbench.core.rng import noticing, seeded
 from fedbench.core.round_data import Loss
 from fedbench.data.dataset import Dataset, Inputs
-from fedbench.data.partition import Rows
+from fedbench.engine.problem import LOSSES, Problem
 from fedbench.models.architecture import Architecture
-from fedbench.spec import RunSpec
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32
@@ -54,7 +52,18 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
         raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
 
 
-def refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
+def refuse_unfit(problem: Problem, place: str) -> None:
+    """Refuse a network, called `place`, or a loss that cannot be trained with on these data."""
+    task, net = problem.task, problem.task.net
+    x = task.prepare(task.x[:2])
+    _refuse_misfit(net, problem.data, x, place)
+    _refuse_memory(net, x, place)
+    _refuse_lone_samples(net, problem.rows, problem.spec.batch, x[:1], place)
+    if task.loss not in LOSSES:
+        _refuse_mean(task.loss, net, x, task.y[:2])
+
+
+def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
     """Refuse a network that cannot take prepared samples x, changes them, or has other outputs."""
     before = x.clone()
     samples = f"samples of data set '{data.name}', which are {data.inputs.words}"
@@ -80,7 +89,7 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
         )
 
 
-def refuse_memory(net: Net, x: Tensor, place: str) -> None:
+def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
     """Refuse outputs that follow from more than weights, buffers, x and dropout in training."""
     model = net.start()
     with torch.no_grad(), noticing(x.device) as drew:
@@ -121,7 +130,9 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
 
 
-def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, place: str) -> None:
+def _refuse_lone_samples(
+    net: Net, rows: Sequence[Tensor], batch: int | None, x: Tensor, place: str
+) -> None:
     """Refuse batches of one prepared sample x (1, …) for batch norm, which takes only images."""
     lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
     if not (lone and net.has_batch_norm):
@@ -136,7 +147,7 @@ def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, plac
         ) from None
 
 
-def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
+def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
     values = loss(_outputs(net, x, "evaluation"), y)
     if values.shape != y.shape:
@@ -144,17 +155,3 @@ def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
             f"loss: gives values of shape {tuple(values.shape)} for {len(x)} samples; it must give "
             "one per sample, as F.cross_entropy does with reduction='none'"
         )
-
-
-def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
-    """Raise `FedbenchError` if a part needs something that the run does not have."""
-    for part in parts:
-        needs = f"{type(part).__name__} needs"
-        if part.needs_projection and not spec.projection:
-            raise FedbenchError(
-                f"projection: {needs} a projection head; set projection (its width)"
-            )
-        if part.proxy_data and not spec.validation:
-            raise FedbenchError(f"validation = 0: {needs} held-out data; set validation above 0")
-        if part.needs_head and not net.has_head:
-            raise FedbenchError(f"model: {needs} a module with children 'body' and 'head'")

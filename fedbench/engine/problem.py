@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.local_optimisers import Optimiser
 from fedbench.core.part import Part, Sizes, overriding
-from fedbench.core.rng import seeded
+from fedbench.core.rng import seeded, seeded_for
 from fedbench.core.round_data import Federation, Loss, State, Turn
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Unused
@@ -231,8 +230,7 @@ class Problem:
         """A context for users' code outside clients' turns, in which its draws have a seed."""
         if not self.task.users.acts:
             return nullcontext()
-        number = seeds.number(self.spec.seed, t, seeds.EVERYONE, f"users' {purpose}")
-        return seeded(number, self.device, users=True)
+        return seeded_for(self.spec.seed, f"users' {purpose}", t, self.device)
 
     @property
     def unused_words(self) -> str:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -58,19 +59,21 @@ def draw_he_weights(module: nn.Module) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
+def with_projection(module: nn.Module, width: int, inputs: Inputs) -> nn.Module:
     """Put a projection of `width` units, the new features, before the classifier (MOON, FedGKD+).
 
-    Before it is a hidden layer, unless the body ends in one; `example` (1, …): a prepared sample.
+    Before it is a hidden layer, unless the body ends in one.
     """
     body = getattr(module, "body", None)
     if not isinstance(body, nn.Module):
         raise FedbenchError("projection: the model has no children `body` and `head`")
+    shape, words = (1, *inputs.shape), inputs.vocabulary
+    example = torch.full(shape, words - 1) if words else torch.zeros(shape)  # 0 is no word
     size = copy.deepcopy(body).eval()(example).shape[1]
     has_hidden = getattr(module, "ends_hidden", False)
     hidden = [] if has_hidden else [nn.Linear(size, size), nn.ReLU()]
     head = nn.Sequential(*hidden, nn.Linear(size, width))
-    return BodyHead(nn.Sequential(body, head), nn.Linear(width, classes))
+    return BodyHead(nn.Sequential(body, head), nn.Linear(width, inputs.outputs))
 
 
 def read_checkpoint(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fedbench.data.skew_metrics import label_counts
+from fedbench.data.partition import label_counts
 
 FAST = settings(max_examples=40, deadline=None)
 concentrations = st.sampled_from([1e-6, 0.01, 0.1, 0.5, 1.0, 10.0, 1e6])

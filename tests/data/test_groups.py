@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.data.partition import draw_partition, hold_out, own_test_rows
 from fedbench.data.partitions.iid_and_shards import Natural
-from fedbench.data.source import load_data
+from tests.few import load_data
 
 CPU = Machine(device="cpu", workers=1)
 GROUPS = np.array([2, 0, 2, 1, 0, 2, 3, 3, 2, 0, 2])  # 3, 1, 5 and 2 samples

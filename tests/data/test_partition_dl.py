@@ -8,9 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
+from fedbench.data.partition import label_counts
 from fedbench.data.partitions import dirichlet
 from fedbench.data.partitions.dirichlet import DL, _redraw
-from fedbench.data.skew_metrics import label_counts, label_skew
+from fedbench.data.skew_metrics import label_skew
 from tests.data.partition_cases import (
     FAST,
     balanced,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
-from fedbench.data.source import load_data
 from fedbench.data.sources.digits_and_points import Synthetic
+from tests.few import load_data
 
 CPU = Machine(device="cpu", workers=1)
 

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.data.partition import mirror
+from fedbench.data.partition import label_counts, mirror
 from fedbench.data.partitions.dirichlet import DP, DY
 from fedbench.data.skew_metrics import (
     effective_classes,
-    label_counts,
     label_divergence,
     label_skew,
     pairwise_skew,

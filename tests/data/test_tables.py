@@ -4,12 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 
 from fedbench import Dataset, RunSpec, run
-from fedbench.data.column_warnings import described, numbers_rows, suspicions, tells
+from fedbench.data.columns_and_channels import described, numbers_rows, scales, suspicions, tells
 from fedbench.data.sources.file import File
-from fedbench.engine.preprocessing import preparation
 
 N = 40
 LABELS = np.arange(N) // 20  # sorted by class
@@ -80,10 +78,5 @@ def test_an_index_is_warned_of_when_a_run_starts_and_only_in_tables(cpu, tmp_pat
             run(each, data_dir=tmp_path, machine=cpu)
     assert File(path="my.csv").load(tmp_path).origin["label"] == "kind"
     x, y = np.arange(48.0).reshape(12, 2, 2), np.arange(12) % 2
-    images, spec, device = (
-        Dataset("images", x, y, x, y, 2),
-        RunSpec(normalise=True),
-        torch.device("cpu"),
-    )
     with warnings.catch_warnings(action="error"):
-        preparation(images, spec, np.arange(12), device, torch.float32)
+        scales(Dataset("images", x, y, x, y, 2), np.arange(12), normalise=True)

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
+from fedbench.data.columns_and_channels import moments, warn_unscaled
 from fedbench.data.dataset import Normalisation
 from fedbench.engine.assemble import assemble
-from fedbench.engine.preprocessing import moments, warn_unscaled
 
 EVERYTHING = np.arange(4)
 CPU = Machine(device="cpu", workers=1)

@@ -15,8 +15,8 @@ from fedbench.core import feature_generator, ops
 from fedbench.core.flat_network import Net
 from fedbench.core.rng import torch_generator
 from fedbench.core.round_data import Turn
-from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
+from tests.few import load_data
 from tests.methods.one_weight import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]

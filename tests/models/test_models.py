@@ -216,7 +216,7 @@ def test_tinyvit_has_layer_norm_over_channels_in_place_of_batch_norm():
 @pytest.mark.parametrize(("name", "params"), [("rn18", {}), ("acnn", {"top": "average"})])
 def test_the_head_of_moon(name, params):
     # 512 → 512 → ReLU → 256 → C
-    model = with_projection(build(name, CIFAR100, **params), 256, 100, images(CIFAR100, 1))
+    model = with_projection(build(name, CIFAR100, **params), 256, CIFAR100)
     layers = [*model.body[1], model.head]
     assert [type(m) for m in layers] == [nn.Linear, nn.ReLU, nn.Linear, nn.Linear]
     widths = [(m.in_features, m.out_features) for m in layers if isinstance(m, nn.Linear)]
@@ -229,7 +229,7 @@ def test_the_head_of_moon_on_text_begins_with_the_pre_classifier():
     text, sizes = Inputs((16,), 4, 50), {"layers": 1, "heads": 2, "dim": 32, "hidden": 64}
     plain = build("distilbert", text, **sizes, weights="random")
     ids = torch.full((1, 16), 3)
-    model = with_projection(plain, 6, 4, ids)
+    model = with_projection(plain, 6, text)
     assert [(m.in_features, m.out_features) for m in (*model.body[1], model.head)] == [
         (32, 6), (6, 4),
     ]  # fmt: skip
@@ -240,7 +240,7 @@ def test_the_head_of_moon_on_text_begins_with_the_pre_classifier():
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_projection_is_put_behind_every_body(name):
-    net = Net(with_projection(small(name), 6, 10, images(DIGITS, 1)))
+    net = Net(with_projection(small(name), 6, DIGITS))
     logits, features = net.eval(net.start(), images(DIGITS))
     assert (logits.shape, features.shape, net.features) == ((6, 10), (6, 6), 6)
 

@@ -40,15 +40,14 @@ def constant(run: RunSpec, name: str) -> Any:
 def _client_sizes(run: RunSpec) -> tuple[int, list[int]]:
     """How many training samples are not held out, and how many each client has, in rising order."""
     from fedbench.data.dataset import Dataset
-    from fedbench.data.partition import draw_partition, hold_out  # only here, as it loads torch
+    from fedbench.data.partition import divide  # only here, as it loads torch
 
     # no data are read: as many labels as the source declares, each class equally frequent
     classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
     labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
     data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
-    train, _ = hold_out(data, run.validation, run.partition_seed)
-    rule = registry.build("partition", run.partition.name, run.partition.params)
-    rows = draw_partition(rule, data, train, run.clients, run.partition_seed)
+    rule = run.partition.build("partition")
+    train, _, rows = divide(data, rule, run.validation, run.clients, run.partition_seed)
     return len(train), sorted(len(of_client) for of_client in rows)
 
 

@@ -17,9 +17,9 @@ from fedbench.cli.init_export_restore import PUBLISHED, reproduce
 from fedbench.jobs.export_and_restore import exports_of, restore
 from fedbench.paper.paper import require_paper_name
 from fedbench.paper.paper_from_methods import Bench, chosen_methods, write_bench
+from fedbench.paper.printed_numbers import Printed
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed_numbers import Printed
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import collected_frames

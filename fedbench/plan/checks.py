@@ -8,14 +8,15 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
+from fedbench.paper.grid_points import matches, points, printed_choices, resolve
 from fedbench.paper.metrics import require_column
 from fedbench.paper.name_checks import check_where
 from fedbench.paper.paper import Paper
+from fedbench.paper.printed_numbers import check_printed, printed_numbers
 from fedbench.paper.scale import Cut, Numbers, Scale, worded
 from fedbench.paper.tables_and_figures import Axes, Figure
 from fedbench.paper.yaml_notation import Level, Where, as_tuple, level_text, reading
-from fedbench.plan.grid_points import Cell, matches, points, printed_choices, resolve
-from fedbench.plan.printed_numbers import check_printed, printed_numbers
+from fedbench.plan.cells import Cell
 from fedbench.plan.search import scored, trial_runs
 from fedbench.spec import LISTED, NAMED, RunSpec
 

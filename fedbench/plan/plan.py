@@ -11,20 +11,14 @@ from fedbench.base.grouping import grouped
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
 from fedbench.paper.claims import Together
+from fedbench.paper.grid_points import matches, points, printed_choices, resolve
+from fedbench.paper.left_out import LeftOut, left_out
 from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.scale import Cut, Scale, cut, load_scale
 from fedbench.paper.yaml_notation import Where
+from fedbench.plan.cells import Cell as Cell
+from fedbench.plan.cells import substitutions
 from fedbench.plan.checks import check_paper, check_scale
-from fedbench.plan.grid_points import Cell as Cell
-from fedbench.plan.grid_points import (
-    LeftOut,
-    left_out,
-    matches,
-    points,
-    printed_choices,
-    resolve,
-    substitutions,
-)
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import RunSpec
 

@@ -16,7 +16,7 @@ from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
-from fedbench.plan.grid_points import Substitutions
+from fedbench.plan.cells import Substitutions
 from fedbench.plan.plan import Cell, Plan, assembled
 from fedbench.spec import RunSpec
 from fedbench.store import Results

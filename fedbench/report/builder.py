@@ -13,8 +13,8 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.metrics import Metric
+from fedbench.paper.printed_numbers import Printed, printed_numbers
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import Printed, printed_numbers
 from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings

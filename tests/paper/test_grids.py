@@ -2,11 +2,12 @@
 
 import pytest
 
+from fedbench.paper.grid_points import points, resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, Scale, cut
 from fedbench.paper.tables_and_figures import Case, Grid
+from fedbench.plan.cells import Substitution, substitutions
 from fedbench.plan.checks import check_scale
-from fedbench.plan.grid_points import Substitution, points, resolve, substitutions
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.project import PAPER, ROOT, make_project

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedbench.paper.paper import Paper
-from fedbench.plan.printed_numbers import Place, check_printed, printed_numbers, read_printed
+from fedbench.paper.printed_numbers import Place, check_printed, printed_numbers, read_printed
 from tests.project import ROOT, Refuses
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"

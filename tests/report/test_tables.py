@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbench.plan.grid_points import Substitution
+from fedbench.paper.printed_numbers import check_printed
+from fedbench.plan.cells import Substitution
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed_numbers import check_printed
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.export import (
     COLUMNS,

@@ -10,8 +10,8 @@ import pandas as pd
 from fedbench import store
 from fedbench.base.errors import require_among
 from fedbench.base.grouping import grouped
+from fedbench.paper.printed_numbers import printed_numbers
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
 from fedbench.report.template_words import say

@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
 from fedbench.paper.tables_and_figures import Facts, Table
-from fedbench.plan.grid_points import Substitutions
+from fedbench.plan.cells import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import TableLayout

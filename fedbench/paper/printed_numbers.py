@@ -11,10 +11,10 @@ from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
 from fedbench.base.plugins import find_file
+from fedbench.paper.grid_points import matches, points, printed_choices, resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level, level_text, number_in
-from fedbench.plan.grid_points import matches, points, printed_choices, resolve
 from fedbench.spec import Choice
 
 

@@ -21,7 +21,7 @@ def check_report(plan: Plan, papers: Path) -> None:
     """Raise `FedbenchError` on what no report could show; some tables of facts import torch."""
     for name, paper in plan.papers.items():
         file, whole = find_file(papers, f"{name}.yaml"), plan.asked[name]
-        printed = printed_numbers(papers, name, whole)
+        printed = printed_numbers(file, whole)
         for key, claim in whole.claims.items():
             with at(str(file)):
                 if not isinstance(claim, Together):

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.grid_points import matches
+from fedbench.paper.grid_points import Substitution, matches
 from fedbench.plan import workflow_paths
-from fedbench.plan.cells import Substitution
 from fedbench.plan.cost import Speeds, by_table
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import make_plan

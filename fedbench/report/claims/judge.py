@@ -7,8 +7,8 @@ from functools import cache, partial
 from itertools import chain
 
 from fedbench.paper.claims import SingleClaim, Together
+from fedbench.paper.grid_points import merged
 from fedbench.paper.printed_numbers import Printed
-from fedbench.plan.cells import merged
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.comparison_tree import Node, expand
 from fedbench.report.claims.comparisons import Comparison

@@ -1,7 +1,7 @@
 """The points of papers' grids, the settings of each, and what a scale changes or leaves out."""
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from fedbench.base.grouping import grouped
 from fedbench.paper.axis_levels import Settings, assigned, layered, level_settings, with_main_values
 from fedbench.paper.name_checks import check_where
 from fedbench.paper.paper import Paper
-from fedbench.paper.scale import Cut, Scale, SeedCase, worded
+from fedbench.paper.scale import Cut, Scale, SeedCase, cut, worded
 from fedbench.paper.tables_and_figures import Axes, Grid
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import NAMED, Choice, RunSpec
@@ -73,7 +73,7 @@ class Point(NamedTuple):
     settings: Settings
 
 
-_Points = Mapping[str, Sequence[Point]]  # by paper, of all of its grids
+_Points = dict[str, list[Point]]  # by paper, of all of its grids
 
 
 def expanded(file: Path, paper: Paper) -> list[Point]:
@@ -113,8 +113,23 @@ def printed_choices(settings: Settings) -> Settings:
     return {kind: dict(choice) for kind, choice in defaults.items()} | settings
 
 
+def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iterator[Cell]:
+    """The cells of those points of a paper, written in `file`, that are run at a scale."""
+    for key, coords, settings in [point for point in points if point.grid in paper.grids]:
+        if not matches(coords, {axis: by.levels[axis] for axis in by.levels if axis in coords}):
+            continue
+        with at(f"{file}: grids.{key} at {coords}"):
+            printed, small = RunSpec(**settings), RunSpec(**cut(printed_choices(settings), by))
+        difference = substitutions(printed, small)
+        few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
+        # the values of a seed are checked, as all others of `small` are
+        for seed in paper.grids[key].seeds[: few[-1] if few else by.seeds]:
+            run = small.model_copy(update={"seed": seed})
+            yield Cell(file.stem, key, coords, seed, run, difference)
+
+
 def check_scale(
-    file: str, scale: Scale, papers: Mapping[str, Paper], known: Collection[str], points: _Points
+    file: Path, scale: Scale, papers: dict[str, Paper], points: _Points, known: set[str]
 ) -> None:
     """Refuse a scale that names what these papers, of all that are `known`, have not.
 
@@ -122,7 +137,7 @@ def check_scale(
     """
     cuts = {name: by for name, by in scale.papers.items() if name in papers}
     named: list[tuple[str, Where, Axes]] = []
-    if papers.keys() >= {*known}:
+    if papers.keys() >= known:
         axes = _axes(papers.values())
         named += [("levels", {**scale.levels}, axes)]
         named += [("seed_cases.where", case.where, axes) for case in scale.seed_cases]

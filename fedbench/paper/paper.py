@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import Field, model_validator
 
@@ -106,21 +106,16 @@ class Paper(Strict):
         return self
 
 
-class PapersAsWritten(NamedTuple):
-    """What the files of papers say, and in which words."""
-
-    papers: dict[str, Paper]
-    texts: dict[str, str]  # of their files
-    files: dict[str, Path]  # of all papers that there are
+_Read = tuple[dict[str, Paper], dict[str, str], dict[str, Path]]
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
     """Papers by file name, plug-ins too; raises `FedbenchError` on none, or two of one name."""
-    return read_papers(workflow, names).papers
+    return read_papers(workflow, names)[0]
 
 
-def read_papers(workflow: Path, names: tuple[str, ...] = ()) -> PapersAsWritten:
-    """These papers, as by `load_papers`, with their files."""
+def read_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
+    """The papers, as by `load_papers`, with their texts and the files of all that there are."""
     folder = workflow / "papers"
     files = files_by_name(folder, "*.yaml")
     if not any(file.parent == folder for file in files.values()):
@@ -133,7 +128,7 @@ def read_papers(workflow: Path, names: tuple[str, ...] = ()) -> PapersAsWritten:
     for name, file in chosen.items():  # it must do for paths and links
         require_name("the file's name", name, file, TAKEN)
     papers = {name: loaded(texts[name], file, Paper) for name, file in chosen.items()}
-    return PapersAsWritten(papers, texts, files)
+    return papers, texts, files
 
 
 def selected(papers: Mapping[str, Paper], tables: Collection[str]) -> dict[str, Paper]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
-from fedbench.paper.axis_levels import Settings
 from fedbench.paper.grid_points import Coords, Point, expanded, matches, printed_choices, resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Table
@@ -153,30 +152,27 @@ def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def table_places(paper: Paper, points: Sequence[Point]) -> dict[str, list[Place]]:
     """Where the numbers of each table stand, by its key; points: all of the paper's grids."""
-    return {
-        key: [
-            _place(key, table, coords, metric, settings)
-            for metric in table.metrics
-            for grid, coords, settings in points
-            if grid == table.grid and matches(coords, table.where)
-        ]
-        for key, table in paper.tables.items()
-    }
+    found = {}
+    for key, table in paper.tables.items():
+        shown = [x for x in points if x.grid == table.grid and matches(x.coords, table.where)]
+        found[key] = [_place(key, table, x, metric) for metric in table.metrics for x in shown]
+    return found
 
 
 def place_of(key: str, paper: Paper, point: Coords, metric: str) -> Place:
     """Where the number of a point of its grid stands in a table of the paper."""
     table = paper.tables[key]
     settings = {} if "dataset" in point else resolve(paper, paper.grids[table.grid], point)
-    return _place(key, table, point, metric, settings)
+    return _place(key, table, Point(table.grid, point, settings), metric)
 
 
-def _place(key: str, table: Table, point: Coords, metric: str, settings: Settings) -> Place:
+def _place(key: str, table: Table, point: Point, metric: str) -> Place:
+    coords = point.coords
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
-    setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
-    choices = {} if "dataset" in point else printed_choices(settings)
-    data = str(point["dataset"]) if not choices else checked(Choice, choices["dataset"]).name
-    return Place(table.printed or key, data, setting, str(point.get("method", "")), metric)
+    setting = ";".join(f"{axis}={level_text(coords[axis])}" for axis in shown)
+    choices = {} if "dataset" in coords else printed_choices(point.settings)
+    data = checked(Choice, choices["dataset"]).name if choices else str(coords["dataset"])
+    return Place(table.printed or key, data, setting, str(coords.get("method", "")), metric)
 
 
 def check_printed(printed: Printed, paper: Paper, places: Mapping[str, Sequence[Place]]) -> None:

@@ -157,9 +157,8 @@ class Scale(Cut):
         kinds = {*self.substitutes, *special.substitutes}
         pairs = {k: (self.substitutes.get(k, {}), special.substitutes.get(k, {})) for k in kinds}
         joined: dict[str, Any] = {"substitutes": {k: a | b for k, (a, b) in pairs.items()}}
-        joined |= {
-            k: getattr(self, k) | getattr(special, k) for k in (*Numbers.model_fields, "levels")
-        }
+        both = (*Numbers.model_fields, "levels")
+        joined |= {k: getattr(self, k) | getattr(special, k) for k in both}
         joined |= {k: getattr(self, k) + getattr(special, k) for k in ("cases", "seed_cases")}
         own = {k: getattr(special, k) for k in ("seeds", "tune", "keep")}
         joined |= {k: getattr(self, k) if each is None else each for k, each in own.items()}

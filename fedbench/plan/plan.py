@@ -1,6 +1,6 @@
 """From papers and a scale to the runs that must be trained."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,20 +8,10 @@ from fedbench.base import registry
 from fedbench.base.errors import at, require_among
 from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
-from fedbench.paper.grid_points import (
-    LeftOut,
-    Point,
-    check_scale,
-    expanded,
-    left_out,
-    matches,
-    printed_choices,
-    substitutions,
-)
+from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
 from fedbench.paper.paper import Paper, only, part_of, read_papers, selected, with_rounds
 from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
-from fedbench.paper.scale import Cut, Scale, cut, read_scale
-from fedbench.paper.tables_and_figures import Grid
+from fedbench.paper.scale import Scale, read_scale
 from fedbench.paper.yaml_notation import Level, Where
 from fedbench.plan.checks import check_paper
 from fedbench.plan.search import search_id, trial_runs
@@ -112,12 +102,12 @@ def make_plan(
     whole, texts, files = read_papers(workflow, papers)
     file, cuts = read_scale(workflow, scale)
     points = {name: expanded(files[name], paper) for name, paper in whole.items()}
-    check_scale(str(file), cuts, whole, files, points)
+    check_scale(file, cuts, whole, points, {*files})
     kept = {k: only(k, paper, cuts.of(k).keep) for k, paper in selected(whole, tables).items()}
     cells = [
         cell
         for name, paper in kept.items()
-        for cell in _cells(files[name], name, paper.grids, cuts.of(name), points[name])
+        for cell in cells_of(files[name], paper, cuts.of(name), points[name])
     ]
     plan = assembled(whole, scale, cuts, tables, texts, cells, _runs(cells))
     trials = {k: plan.runs[plan.trials[search][0]] for k, search in plan.searches.items()}
@@ -160,22 +150,6 @@ def assembled(
         shown[name] = part_of(kept, there | {*kept.facts}, kept.grids)
         left[name] = left_out(asked[name], shown[name], by)
     return Plan(scale, cuts, tables, texts, asked, shown, left, cells, *runs)
-
-
-def _cells(
-    file: Path, name: str, grids: Mapping[str, Grid], by: Cut, points: Iterable[Point]
-) -> Iterator[Cell]:
-    for key, coords, settings in [point for point in points if point.grid in grids]:
-        if not matches(coords, {axis: by.levels[axis] for axis in by.levels if axis in coords}):
-            continue
-        with at(f"{file}: grids.{key} at {coords}"):
-            printed, small = RunSpec(**settings), RunSpec(**cut(printed_choices(settings), by))
-        difference = substitutions(printed, small)
-        few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
-        # the values of a seed are checked, as all others of `small` are
-        for seed in grids[key].seeds[: few[-1] if few else by.seeds]:
-            run = small.model_copy(update={"seed": seed})
-            yield Cell(name, key, coords, seed, run, difference)
 
 
 def _runs(cells: Iterable[Cell]) -> Runs:

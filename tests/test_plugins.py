@@ -18,7 +18,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
 from fedbench.cli.catalogue import catalogue
 from fedbench.jobs.train import train
-from fedbench.paper.metrics import require_column
+from fedbench.paper.metrics import require_measured
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, write_plan
 from fedbench.plan.workflow_paths import plugin_files
@@ -293,7 +293,7 @@ def test_a_probe_writes_no_column_or_table_of_a_reserved_name(
     probe = PROBE[: PROBE.index("    COLUMNS")].replace("Size", name.title()) + f"    {columns}\n"
     monkeypatch.chdir(plug(tmp_path, probes=probe))
     with refuses(rf"probe '{name}': {words}"):
-        require_column("accuracy", [RunSpec(watch=[name])])
+        require_measured(["accuracy"], [RunSpec(watch=[name])])
 
 
 @pytest.mark.parametrize("name", ["index", "run"])

@@ -1,7 +1,7 @@
 """Checks of input by the annotations of its fields, with one sentence for what is wrong."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import cache
 from inspect import signature
@@ -27,6 +27,7 @@ LONGEST_NAME = 200  # bytes; a file name may have 255, its ending included
 # Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
 _PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
+Taken = Mapping[str, str]  # names that are not free, and why
 _NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and not dots alone"
 
 
@@ -58,10 +59,13 @@ class Strict(BaseModel):
         return made
 
 
-def require_name(what: str, name: str, place: object) -> None:
-    """Raise `FedbenchError`, with `place` and `what` in it, unless `name` is a `Name`."""
+def require_name(what: str, name: str, place: object, taken: Taken | None = None) -> None:
+    """Raise `FedbenchError`, with `place` and `what`, unless `name` is a `Name` and not `taken`."""
+    rule = (taken or {}).get(name, "")
     if len(name) > LONGEST_NAME or not re.fullmatch(_PATTERN, name):
-        raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAME_RULE}")
+        rule = _NAME_RULE
+    if rule:
+        raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {rule}")
 
 
 def checked(cls: type[M], value: Any) -> M:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
 _LIST = 304  # characters of them that are a list of names
@@ -101,6 +102,13 @@ def require_among(place: str, kind: str, name: object, allowed: Collection[objec
     if name not in allowed:
         error = unknown(kind, name, map(str, allowed))
         raise FedbenchError(f"{place}: {error}") if place else error
+
+
+def mapping_of(content: Any, place: object) -> dict[str, Any]:
+    """The content of a file, which must be a mapping; raises `FedbenchError` on anything else."""
+    if not isinstance(content, dict):
+        raise FedbenchError(f"{place}: must be a mapping of fields, not {type(content).__name__}")
+    return content
 
 
 def shown(value: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, mapping_of
 from fedbench.base.processes import alive
 
 PARTIAL = ".part"  # how the names of files end that are being written
@@ -78,13 +78,6 @@ def read_json(path: Path) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:  # as of a number of thousands of digits
         raise FedbenchError(f"{path}: not valid JSON: {error}") from None
     return mapping_of(content, path)
-
-
-def mapping_of(content: Any, place: object) -> dict[str, Any]:
-    """The content of a file, which must be a mapping; raises `FedbenchError` on anything else."""
-    if not isinstance(content, dict):
-        raise FedbenchError(f"{place}: must be a mapping of fields, not {type(content).__name__}")
-    return content
 
 
 def at_home(text: str) -> str:

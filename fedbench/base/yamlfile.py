@@ -14,8 +14,8 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.resolver import BaseResolver
 
 from fedbench.base.checks import M
-from fedbench.base.errors import FedbenchError, at, shown
-from fedbench.base.files import mapping_of, read_text
+from fedbench.base.errors import FedbenchError, at, mapping_of, shown
+from fedbench.base.files import read_text
 
 LARGEST = 500_000  # characters of a file; the largest that comes with fedbench has 60,000
 MOST = 50_000  # values in a file
@@ -39,9 +39,15 @@ def read_value(text: str) -> Any:
 
 def load(path: Path, kind: type[M]) -> M:
     """A YAML file as a model of that kind; the text of every error begins with the file."""
-    content = read_yaml(path)
+    return loaded(read_text(path), path, kind)
+
+
+def loaded(text: str, path: Path, kind: type[M]) -> M:
+    """The text of a YAML file, as by `load`."""
+    value = _value(text, str(path))
+    content = mapping_of(value, path)
     with at(str(path)):
-        return kind(**{str(key): value for key, value in content.items()})
+        return kind(**{str(key): each for key, each in content.items()})
 
 
 def written(content: dict[str, Any]) -> str:

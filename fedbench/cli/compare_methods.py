@@ -10,16 +10,17 @@ import pandas as pd
 import seaborn as sns
 import typer
 
+from fedbench.base.checks import require_name
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.init_export_restore import PUBLISHED, reproduce
 from fedbench.jobs.export_and_restore import exports_of, restore
-from fedbench.paper.paper import require_paper_name
+from fedbench.paper.paper import TAKEN
 from fedbench.paper.paper_from_methods import Bench, chosen_methods, write_bench
+from fedbench.paper.printed_numbers import Printed
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed_numbers import Printed
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import collected_frames
@@ -86,7 +87,7 @@ def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Compar
     """Write `<out>/papers/<name>.yaml`, a `Bench` with the fields `asked`, and plan it."""
     given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
     bench = Bench(methods=chosen_methods(given), **asked)
-    require_paper_name("the folder's name", out.name, out)
+    require_name("the folder's name", out.name, out, TAKEN)
     write_bench(bench, out / "papers" / f"{out.name}.yaml")
     search_also(out)  # where the workflow finds that file, too
     return planned(out.name, "paper", results, out / "reports")

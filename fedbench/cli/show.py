@@ -60,7 +60,7 @@ def _of_paper(
     paper: str, asked: list[str], workflow: Path, scale: str, results: Path
 ) -> "dict[str, list[RunFolder]]":
     """The finished runs of a paper that all words fit, by method and setting."""
-    from fedbench.plan.grid_points import by_setting
+    from fedbench.paper.grid_points import by_setting
     from fedbench.plan.plan import make_plan
     from fedbench.report.claims.compared_sides import words as point_words
     from fedbench.store import Results

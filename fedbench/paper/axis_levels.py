@@ -77,7 +77,7 @@ def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings
     return changed
 
 
-def with_main_parameter(settings: Settings, method: Level | None) -> Settings:
+def with_main_values(settings: Settings, method: Level | None) -> Settings:
     """The settings, whose search also tries the values of the named method's main parameter."""
     named, tune = compositions().get(str(method)), settings.get("tune")
     if named is None or not named.search or not tune:

@@ -61,7 +61,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fedbench.base.checks import NonNegative, Positive, Strict
-from fedbench.paper.yaml_notation import Level, Where
+from fedbench.paper.yaml_notation import Level, Where, as_tuple
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"
@@ -105,6 +105,13 @@ class Statement(Said):
         """The fields that name levels, each with what it names."""
         named = [(name, getattr(self, name, None)) for name in _SIDES]
         return [(name, side) for name, side in named if side is not None]
+
+    def measured(self) -> Iterator[str]:
+        """The metrics that it names itself, as such or as levels of the axis `metric`."""
+        yield from self.metrics
+        sides = [side for _, side in self.sides() if isinstance(side, dict)]
+        for levels in (getattr(self, "along", {}), self.where, *sides):
+            yield from map(str, as_tuple(levels.get("metric", ())))
 
 
 class Contest(Statement):

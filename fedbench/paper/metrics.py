@@ -1,5 +1,6 @@
 """What a run's history and tables will hold, and what a metric is called, its unit, its best."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -100,21 +101,23 @@ def meaning(name: str) -> Meaning | None:
     return next((Meaning(*group[column]) for group in groups if column in group), None)
 
 
-def require_column(name: str, runs: list[RunSpec]) -> None:
-    """Raise `FedbenchError` unless at least one of the runs will have the column."""
+def require_measured(metrics: Iterable[str], runs: list[RunSpec]) -> None:
+    """Raise `FedbenchError` unless at least one of the runs will have a metric's columns."""
     kinds = {  # of runs that agree in this one is looked at
         (*(x and x.name for x in (*run.watch, None, *run.parts)), bool(run.validation)): run
         for run in runs
     }.values()
     every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
-    names = set().union(*(there["/" in name] for there in every))
-    if name in names or not runs:
+    known = [set().union(*(there[of] for there in every)) for of in (False, True)]
+    asked = (column for metric in metrics for column in reading(metric).columns)
+    name = next((each for each in asked if each not in known["/" in each]), None)
+    if name is None or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
     for probe, entry in registry.entries("probe").items():
         if column in _declared(entry, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
-    raise unknown("metric", name, names)
+    raise unknown("metric", name, known["/" in name])
 
 
 @cache

@@ -1,23 +1,24 @@
 """What a paper's YAML file may say: grids of runs, the tables and figures drawn from them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import Field, model_validator
 
 from fedbench.base.checks import Name, Strict, require_name
-from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.files import matching
+from fedbench.base.errors import FedbenchError, require_among, unknown
+from fedbench.base.files import read_text
 from fedbench.base.plugins import files_by_name, searched
-from fedbench.base.yamlfile import load
+from fedbench.base.yamlfile import loaded
 from fedbench.paper.axis_levels import Settings
-from fedbench.paper.claims import Claim
+from fedbench.paper.claims import Claim, Together
 from fedbench.paper.name_checks import check_references
 from fedbench.paper.tables_and_figures import Facts, Figure, Grid, Table
 from fedbench.paper.yaml_notation import Level
 from fedbench.spec import Choice, RunSpec
 
+TAKEN = dict.fromkeys(("index", "run"), "index.html and run.html exist")
 ItemT = TypeVar("ItemT", Table, Figure)
 
 
@@ -105,18 +106,61 @@ class Paper(Strict):
         return self
 
 
+_Read = tuple[dict[str, Paper], dict[str, str], dict[str, Path]]
+
+
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
     """Papers by file name, plug-ins too; raises `FedbenchError` on none, or two of one name."""
-    if not matching(workflow / "papers", "*.yaml"):
-        raise FedbenchError(f"{workflow / 'papers'}: there is no paper; name a folder that has any")
-    files = files_by_name(workflow / "papers", "*.yaml")
+    return read_papers(workflow, names)[0]
+
+
+def read_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
+    """The papers, as by `load_papers`, with their texts and the files of all that there are."""
+    folder = workflow / "papers"
+    files = files_by_name(folder, "*.yaml")
+    if not any(file.parent == folder for file in files.values()):
+        raise FedbenchError(f"{folder}: there is no paper; name a folder that has any")
     for name in names:
         if name not in files:
             raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
     chosen = {name: file for name, file in files.items() if not names or name in names}
+    texts = {name: read_text(file) for name, file in chosen.items()}
     for name, file in chosen.items():  # it must do for paths and links
-        require_paper_name("the file's name", name, file)
-    return {name: load(file, Paper) for name, file in chosen.items()}
+        require_name("the file's name", name, file, TAKEN)
+    papers = {name: loaded(texts[name], file, Paper) for name, file in chosen.items()}
+    return papers, texts, files
+
+
+def selected(papers: Mapping[str, Paper], tables: Collection[str]) -> dict[str, Paper]:
+    """The papers with only these tables and figures; with all if none is named."""
+    keys = [f"{name}/{key}" for name, paper in papers.items() for key, _ in paper.everything()]
+    named = {*keys, *(key.partition("/")[2] for key in keys)}
+    for table in tables:
+        require_among("tables", f"table or figure of {', '.join(papers)}", table, named)
+    return {name: only(name, paper, tables or None) for name, paper in papers.items()}
+
+
+def only(name: str, paper: Paper, tables: Collection[str] | None) -> Paper:
+    """The paper with only the tables and figures named ('table1' or 'rmfl/table1')."""
+    if tables is None:
+        return paper
+    wanted = {table.removeprefix(f"{name}/") for table in tables}
+    grids = {item.grid for key, item in paper.items() if key in wanted}
+    return part_of(paper, wanted, [key for key in paper.grids if key in grids])
+
+
+def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
+    """The paper with only these tables, figures and facts, these grids, and the claims on both."""
+    items = {
+        field: {key: each for key, each in getattr(paper, field).items() if key in keys}
+        for field in ("tables", "figures", "facts")
+    }
+    kept = {key: paper.grids[key] for key in grids}
+    single = {k: claim for k, claim in paper.claims.items() if not isinstance(claim, Together)}
+    about = {k for k, x in single.items() if x.table in items["tables"] or x.grid in kept}
+    parts = {k: x.claims if isinstance(x, Together) else (k,) for k, x in paper.claims.items()}
+    claims = {k: claim for k, claim in paper.claims.items() if about.issuperset(parts[k])}
+    return paper.model_copy(update=items | {"grids": kept, "claims": claims})
 
 
 def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None) -> Paper:
@@ -134,12 +178,3 @@ def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None
     tables = {key: told(table) for key, table in paper.tables.items()}
     figures = {key: told(figure) for key, figure in paper.figures.items()}
     return paper.model_copy(update={"tables": tables, "figures": figures})
-
-
-def require_paper_name(what: str, name: str, place: object) -> None:
-    """Raise `FedbenchError`, with `place` and `what` in it, unless a paper may have this name."""
-    require_name(what, name, place)
-    if name in ("index", "run"):
-        raise FedbenchError(
-            f"{place}: {what} = '{name}' is not allowed: index.html and run.html exist"
-        )

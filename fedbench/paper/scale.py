@@ -4,18 +4,21 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from fedbench.base import registry
 from fedbench.base.checks import Name, Strict, checked, require_name
-from fedbench.base.errors import FedbenchError, require_among
+from fedbench.base.errors import FedbenchError, at, require_among
+from fedbench.base.files import read_text
 from fedbench.base.plugins import files_by_name
-from fedbench.base.yamlfile import load
+from fedbench.base.yamlfile import loaded
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
-from fedbench.spec import Choice
+from fedbench.spec import LISTED, NAMED, Choice, RunSpec
 
 Replacements = dict[str, Choice]
 
+_KINDS = {**{name: name for name in NAMED}, **LISTED}  # the setting → the kind of what it names
 _SHARES = ("participation", "validation")
 
 
@@ -107,6 +110,27 @@ class Cut(Numbers):
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
     """The levels of an axis that are run, by axis; all of them by default."""
 
+    @model_validator(mode="after")
+    def _known_names(self) -> "Cut":
+        """Refuse the name of a setting, or of what a setting names, that nothing has."""
+        named = [(k, getattr(x, k)) for x in (self, *self.cases) for k in Numbers.model_fields]
+        wheres = [case.where for case in self.cases]
+        named += [("cases.where", [name.partition(".")[0] for name in x]) for x in wheres]
+        for place, names in named:
+            for name in names:
+                require_among(place, "setting", name, RunSpec.model_fields)
+        for kind, replacements in self.substitutes.items():
+            require_among("substitutes", "kind", kind, _KINDS.keys() - {"shift"})
+            with at(f"substitutes.{kind}"):
+                for name, other in replacements.items():
+                    registry.find(_KINDS[kind], name)
+                    registry.require_known(_KINDS[kind], other.name, other.params)
+        for field, levels in [pair for where in wheres for pair in where.items()]:
+            with at(f"cases.where.{field}"):
+                for level in as_tuple(levels) if field in _KINDS else ():
+                    registry.find(_KINDS[field], str(level))
+        return self
+
     def numbers(self, settings: dict[str, Any]) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
         changes: dict[str, dict[str, Any]] = {field: {} for field in Numbers.model_fields}
@@ -133,9 +157,8 @@ class Scale(Cut):
         kinds = {*self.substitutes, *special.substitutes}
         pairs = {k: (self.substitutes.get(k, {}), special.substitutes.get(k, {})) for k in kinds}
         joined: dict[str, Any] = {"substitutes": {k: a | b for k, (a, b) in pairs.items()}}
-        joined |= {
-            k: getattr(self, k) | getattr(special, k) for k in (*Numbers.model_fields, "levels")
-        }
+        both = (*Numbers.model_fields, "levels")
+        joined |= {k: getattr(self, k) | getattr(special, k) for k in both}
         joined |= {k: getattr(self, k) + getattr(special, k) for k in ("cases", "seed_cases")}
         own = {k: getattr(special, k) for k in ("seeds", "tune", "keep")}
         joined |= {k: getattr(self, k) if each is None else each for k, each in own.items()}
@@ -198,7 +221,12 @@ def _substituted(chosen: Any, replacements: Replacements) -> Any:
 
 def load_scale(workflow: Path, name: str) -> Scale:
     """The scale of that name; raises `FedbenchError` that lists the scales if there is none."""
+    return read_scale(workflow, name)[1]
+
+
+def read_scale(workflow: Path, name: str) -> tuple[Path, Scale]:
+    """The scale, as by `load_scale`, behind its file."""
     files = files_by_name(workflow / "scales", "*.yaml")
     require_among("", "scale", name, files)
     require_name("the file's name", name, files[name])
-    return load(files[name], Scale)
+    return files[name], loaded(read_text(files[name]), files[name], Scale)

@@ -1,30 +1,19 @@
 """From papers and a scale to the runs that must be trained."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import at, require_among
-from fedbench.base.files import read_text
-from fedbench.base.grouping import grouped
-from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
-from fedbench.paper.claims import Together
-from fedbench.paper.paper import Paper, load_papers, with_rounds
-from fedbench.paper.scale import Cut, Scale, cut, load_scale
-from fedbench.paper.yaml_notation import Where
-from fedbench.plan.checks import check_paper, check_scale
-from fedbench.plan.grid_points import Cell as Cell
-from fedbench.plan.grid_points import (
-    LeftOut,
-    left_out,
-    matches,
-    points,
-    printed_choices,
-    resolve,
-    substitutions,
-)
+from fedbench.paper.grid_points import Cell as Cell
+from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
+from fedbench.paper.paper import Paper, only, part_of, read_papers, selected, with_rounds
+from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
+from fedbench.paper.scale import Scale, read_scale
+from fedbench.paper.yaml_notation import Level, Where
+from fedbench.plan.checks import check_paper
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import RunSpec
 
@@ -120,23 +109,26 @@ def make_plan(
 
     Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
     """
-    whole, cuts = load_papers(workflow, papers), load_scale(workflow, scale)
-    check_scale(workflow, scale, cuts, whole, tables)
-    files = {name: find_file(workflow / "papers", f"{name}.yaml") for name in whole}
+    whole, texts, files = read_papers(workflow, papers)
+    file, cuts = read_scale(workflow, scale)
+    points = {name: expanded(files[name], paper) for name, paper in whole.items()}
+    check_scale(file, cuts, whole, points, {*files})
+    kept = {k: only(k, paper, cuts.of(k).keep) for k, paper in selected(whole, tables).items()}
     cells = [
         cell
-        for name, paper in whole.items()
-        for cell in _cells(files[name], name, _only(name, paper, tables or None), cuts.of(name))
+        for name, paper in kept.items()
+        for cell in cells_of(files[name], paper, cuts.of(name), points[name])
     ]
-    runs, searches, trials = _runs(cells)
-    registry.require_extras(
-        {(k, choice.name) for run in runs.values() for k, choice in run.choices()}
-    )
-    texts = {name: read_text(file) for name, file in files.items()}
-    plan = assembled(whole, scale, cuts, tables, texts, cells, (runs, searches, trials))
-    for name, file in files.items():
+    plan = assembled(whole, scale, cuts, tables, texts, cells, _runs(cells))
+    trials = {k: plan.runs[plan.trials[search][0]] for k, search in plan.searches.items()}
+    for name, paper in plan.papers.items():
         of_paper = [cell for cell in cells if cell.paper == name]
-        check_paper(file, whole[name], plan.papers[name], of_paper, searches)
+        check_paper(files[name], paper, points[name], of_paper, trials)
+        places = table_places(whole[name], points[name])
+        printed = numbers_at(places, files[name])
+        check_printed(printed, whole[name], places)
+    chosen = (pair for run in plan.runs.values() for pair in run.choices())
+    registry.require_extras({(kind, choice.name) for kind, choice in chosen})
     return plan
 
 
@@ -150,32 +142,24 @@ def assembled(
     runs: Runs,
 ) -> Plan:
     """The plan of these cells: what is asked for of whole papers, and what the scale leaves."""
-    asked, shown = dict[str, Paper](), dict[str, Paper]()
-    of_paper = grouped(cells, lambda cell: cell.paper)
-    for name, paper in whole.items():
-        own = of_paper.get(name, [])
-        by_grid = grouped(own, lambda cell: cell.grid).items()
-        rounds = {grid: {cell.run.rounds for cell in each} for grid, each in by_grid}
-        asked[name] = with_rounds(_only(name, paper, tables or None), rounds)
-        shown[name] = _with_points(_only(name, asked[name], cuts.of(name).keep), own)
-    left = {name: left_out(paper, shown[name], cuts.of(name)) for name, paper in asked.items()}
+    rounds: dict[str, dict[str, set[int]]] = {name: {} for name in whole}
+    coords: dict[tuple[str, str], list[dict[str, Level]]] = {}
+    for cell in cells:
+        rounds[cell.paper].setdefault(cell.grid, set()).add(cell.run.rounds)
+        coords.setdefault((cell.paper, cell.grid), []).append(cell.coords)
+    asked, shown, left = dict[str, Paper](), dict[str, Paper](), dict[str, LeftOut]()
+    for name, paper in selected(whole, tables).items():
+        by, asked[name] = cuts.of(name), with_rounds(paper, rounds[name])
+        kept = only(name, asked[name], by.keep)
+        # not the tables and figures of which the scale leaves no point
+        there = {
+            key
+            for key, item in kept.items()
+            if any(matches(at, item.where) for at in coords.get((name, item.grid), ()))
+        }
+        shown[name] = part_of(kept, there | {*kept.facts}, kept.grids)
+        left[name] = left_out(asked[name], shown[name], by)
     return Plan(scale, cuts, tables, texts, asked, shown, left, cells, *runs)
-
-
-def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
-    for key, grid in _only(name, paper, by.keep).grids.items():
-        chosen: Where = {axis: levels for axis, levels in by.levels.items() if axis in grid.axes}
-        for coords in [point for point in points(grid) if matches(point, chosen)]:
-            with at(f"{file}: grids.{key} at {coords}"):
-                settings = resolve(paper, grid, coords)
-                printed = RunSpec(**settings)
-                small = RunSpec(**cut(printed_choices(settings), by))
-            difference = substitutions(printed, small)
-            few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
-            # the values of a seed are checked, as all others of `small` are
-            for seed in grid.seeds[: few[-1] if few else by.seeds]:
-                run = small.model_copy(update={"seed": seed})
-                yield Cell(name, key, coords, seed, run, difference)
 
 
 def _runs(cells: Iterable[Cell]) -> Runs:
@@ -192,43 +176,3 @@ def _runs(cells: Iterable[Cell]) -> Runs:
                 trials[search], left = [*found], left | found
         searches, runs = searches | tuned, runs | left
     return runs, searches, trials
-
-
-def _only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
-    """The paper with only the tables and figures named ('table1' or 'rmfl/table1')."""
-    if tables is None:
-        return paper
-    wanted = {table.removeprefix(f"{name}/") for table in tables}
-    grids = {item.grid for key, item in paper.items() if key in wanted}
-    return _part_of(paper, wanted, [key for key in paper.grids if key in grids])
-
-
-def _part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
-    """The paper with only these tables, figures and facts, these grids, and the claims on both."""
-    items = {
-        field: {key: each for key, each in getattr(paper, field).items() if key in keys}
-        for field in ("tables", "figures", "facts")
-    }
-    kept = {key: paper.grids[key] for key in grids}
-    about = {
-        name
-        for name, claim in paper.claims.items()
-        if not isinstance(claim, Together)
-        and (claim.table in items["tables"] or claim.grid in kept)
-    }
-    claims = {
-        name: claim
-        for name, claim in paper.claims.items()
-        if about.issuperset(claim.claims if isinstance(claim, Together) else (name,))
-    }
-    return paper.model_copy(update=items | {"grids": kept, "claims": claims})
-
-
-def _with_points(paper: Paper, cells: Collection[Cell]) -> Paper:
-    """The paper without the tables and figures of which a scale leaves no point."""
-    keys = {
-        key
-        for key, item in paper.items()
-        if any(x.grid == item.grid and matches(x.coords, item.where) for x in cells)
-    }
-    return _part_of(paper, keys | {*paper.facts}, paper.grids)

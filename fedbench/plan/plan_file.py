@@ -14,9 +14,9 @@ from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import read_value
+from fedbench.paper.grid_points import Substitutions
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
-from fedbench.plan.grid_points import Substitutions
 from fedbench.plan.plan import Cell, Plan, assembled
 from fedbench.spec import RunSpec
 from fedbench.store import Results

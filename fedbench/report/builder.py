@@ -12,9 +12,10 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
+from fedbench.base.plugins import find_file
 from fedbench.paper.metrics import Metric
+from fedbench.paper.printed_numbers import Printed, printed_numbers
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import Printed, printed_numbers
 from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
@@ -62,7 +63,8 @@ class Builder:
         for key in plan.papers:
             frame = collected_frames.read(self.results.frame(plan.scale, key))
             self.collected[key] = Collected(frame, self.results.runs)
-            self.printed[key] = printed_numbers(papers, key, plan.asked[key])
+            file = find_file(papers, f"{key}.yaml")
+            self.printed[key] = printed_numbers(file, plan.asked[key])
         self._files: list[Path] = []  # of the part that is made
 
     def make(self, task: Task) -> Made:

@@ -6,12 +6,12 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
+from fedbench.paper.grid_points import matches, points, resolve
 from fedbench.paper.paper import Paper
+from fedbench.paper.printed_numbers import printed_numbers
 from fedbench.paper.tables_and_figures import Figure, Table
 from fedbench.paper.yaml_notation import reading
-from fedbench.plan.grid_points import matches, points, resolve
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.tables.facts import fact_table
 from fedbench.spec import RunSpec
@@ -21,7 +21,7 @@ def check_report(plan: Plan, papers: Path) -> None:
     """Raise `FedbenchError` on what no report could show; some tables of facts import torch."""
     for name, paper in plan.papers.items():
         file, whole = find_file(papers, f"{name}.yaml"), plan.asked[name]
-        printed = printed_numbers(papers, name, whole)
+        printed = printed_numbers(file, whole)
         for key, claim in whole.claims.items():
             with at(str(file)):
                 if not isinstance(claim, Together):

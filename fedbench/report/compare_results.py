@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import stats
 
 from fedbench.base.files import exists
+from fedbench.paper.printed_numbers import Printed
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import Printed
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.values import collected_frames
 from fedbench.store import Results

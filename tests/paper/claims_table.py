@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.paper.claims import Claim
+from fedbench.paper.printed_numbers import read_printed
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.values.collected_frames import Collected, read

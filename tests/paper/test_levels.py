@@ -2,9 +2,9 @@
 
 import pytest
 
+from fedbench.paper.grid_points import resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import level_text
-from fedbench.plan.grid_points import resolve
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
 from tests.paper.test_grids import AXES, paper

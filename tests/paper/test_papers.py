@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.plan.printed_numbers import read_printed
+from fedbench.paper.printed_numbers import read_printed
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.values import collected_frames

@@ -6,7 +6,7 @@ import pytest
 
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.paper import Paper
-from fedbench.plan.printed_numbers import Printed, read_printed
+from fedbench.paper.printed_numbers import Printed, read_printed
 from fedbench.report.tables.facts import fact_table
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.values.collected_frames import read

@@ -3,8 +3,8 @@
 import pytest
 
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.grid_points import resolve
 from fedbench.paper.paper import Paper
-from fedbench.plan.grid_points import resolve
 
 SEARCH = {"grid": {"lr": [0.1, 0.3]}, "by": "best", "seeds": [0, 1]}
 WIDER = {"where": {"method": "FedProx"}, "settings": {"tune.grid": {"fedprox.mu": [0, 1]}}}

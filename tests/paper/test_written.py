@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fedbench.base import registry
-from fedbench.plan.grid_points import points, resolve
+from fedbench.paper.grid_points import points, resolve
 from fedbench.spec import RunSpec
 from tests.paper import published
 

@@ -1,9 +1,9 @@
 """A plan of runs that no paper's grid gave, for what only looks at runs."""
 
 from fedbench.base.yamlfile import read_value
+from fedbench.paper.grid_points import LeftOut
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
-from fedbench.plan.grid_points import LeftOut
 from fedbench.plan.plan import Cell, Plan
 
 TEXT = "{title: One, authors: Nobody, grids: {}}"

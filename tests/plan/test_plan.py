@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.grid_points import Substitution, matches
 from fedbench.plan import workflow_paths
 from fedbench.plan.cost import Speeds, by_table
 from fedbench.plan.data_checks import data_key
-from fedbench.plan.grid_points import Substitution, matches
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, to_json, write_plan
 from fedbench.plan.search import search_id, trial_runs

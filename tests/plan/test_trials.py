@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from fedbench.jobs.collect import collect
+from fedbench.paper.grid_points import resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
-from fedbench.plan.grid_points import resolve
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.plan.search import resolved, search_id, select, trial_runs, words

@@ -10,8 +10,8 @@ import pandas as pd
 import yaml
 
 from fedbench.paper.paper import Paper
+from fedbench.paper.printed_numbers import read_printed
 from fedbench.plan.plan import Cell, Plan, make_plan
-from fedbench.plan.printed_numbers import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.values.collected_frames import Collected, read

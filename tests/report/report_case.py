@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedbench.paper.printed_numbers import Place, Printed, Stat
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed_numbers import Place, Printed, Stat
 
 FULL, SMALL = "full", "small"
 _PAPER = """

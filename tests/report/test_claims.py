@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from fedbench.paper.grid_points import Substitution
 from fedbench.paper.paper import Paper
-from fedbench.plan.grid_points import Substitution
 from fedbench.plan.plan import Cell
 from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.comparison_tree import expand

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbench.plan.grid_points import Substitution, Substitutions, merged
+from fedbench.paper.grid_points import Substitution, Substitutions, merged
 from fedbench.report.template_words import say
 
 MODEL, ROUNDS = Substitution("model", "x", "y"), Substitution("rounds", "6", "500")

@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.paper.paper import Paper
-from fedbench.plan.printed_numbers import Place, Printed, Stat
+from fedbench.paper.printed_numbers import Place, Printed, Stat
 from fedbench.report import build
 from fedbench.report.tables.export import to_csv
 from fedbench.report.tables.facts import FactRow, FactTable, fact_table, shown

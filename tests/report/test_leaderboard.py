@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
+from fedbench.paper.grid_points import Substitution, Substitutions
+from fedbench.paper.printed_numbers import Place
 from fedbench.paper.tables_and_figures import Table
-from fedbench.plan.grid_points import Substitution, Substitutions
-from fedbench.plan.printed_numbers import Place
 from fedbench.report.claims.page import FILTERS
 from fedbench.report.pages.tables_and_figures import (
     Leader,

@@ -12,9 +12,9 @@ from typing import cast
 import pandas as pd
 import pytest
 
+from fedbench.paper.grid_points import Substitution, Substitutions
+from fedbench.paper.printed_numbers import Place
 from fedbench.paper.tables_and_figures import Table
-from fedbench.plan.grid_points import Substitution, Substitutions
-from fedbench.plan.printed_numbers import Place
 from fedbench.report import build
 from fedbench.report.pages.method import _files, cost_of
 from fedbench.report.pages.runs import making

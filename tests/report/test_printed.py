@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.paper.grid_points import expanded
 from fedbench.paper.paper import Paper
-from fedbench.plan.printed_numbers import Place, check_printed, printed_numbers, read_printed
+from fedbench.paper.printed_numbers import (
+    Place,
+    check_printed,
+    printed_numbers,
+    read_printed,
+    table_places,
+)
 from tests.project import ROOT, Refuses
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
@@ -107,14 +114,14 @@ def test_a_number_is_found_however_it_is_spelled(
     levels: list[object], setting: str, home: str, tmp_path: Path
 ) -> None:
     paper = paper_of(levels, tmp_path, f"{setting};b=x=1")
-    found = printed_numbers(tmp_path, "p", paper)
+    found = printed_numbers(tmp_path / "p.yaml", paper)
     assert [place.setting for place in found.numbers] == [f"{home};b=x=1"]
     assert [stat.line for stat in found.numbers.values()] == [2]
     if home != "a=7.0":
-        check_printed(found, paper)
+        check_printed(found, paper, table_places(paper, expanded(tmp_path, paper)))
 
 
 def test_one_place_has_one_number(refuses: Refuses, tmp_path: Path) -> None:
     paper = paper_of([1.0, 10], tmp_path, "a=1;b=y", "a=1.0;b=y")
     with refuses("p.printed.csv: line 3 repeats line 2"):
-        printed_numbers(tmp_path, "p", paper)
+        printed_numbers(tmp_path / "p.yaml", paper)

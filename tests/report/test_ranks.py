@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from fedbench.paper.grid_points import Substitution, Substitutions
+from fedbench.paper.printed_numbers import Place
 from fedbench.paper.tables_and_figures import Table
-from fedbench.plan.grid_points import Substitution, Substitutions
-from fedbench.plan.printed_numbers import Place
 from fedbench.report.figures.ranks import draw
 from fedbench.report.pages.tables_and_figures import RanksOnPage
 from fedbench.report.tables.cells import Run, Status, TableCell

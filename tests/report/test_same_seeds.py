@@ -1,7 +1,7 @@
 """Methods with other numbers of seeds, from cells written by hand."""
 
+from fedbench.paper.printed_numbers import Place
 from fedbench.paper.tables_and_figures import Table
-from fedbench.plan.printed_numbers import Place
 from fedbench.report.tables.cells import Run, Status, TableCell, mark_best, with_same_seeds
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)

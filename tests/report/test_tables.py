@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbench.plan.grid_points import Substitution
+from fedbench.paper.grid_points import Substitution, expanded
+from fedbench.paper.printed_numbers import check_printed, table_places
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed_numbers import check_printed
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.export import (
     COLUMNS,
@@ -288,8 +288,9 @@ def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> N
 
 def test_a_printed_number_without_a_cell_is_refused(refuses: Refuses, plan: Plan) -> None:
     stray = printed_of(("MNIST", "alpha=7", "A", 50.0, 2.0))
+    paper = plan.asked["toy"]
     with refuses(r"t has no setting 'alpha=7'; did you mean 'alpha="):
-        check_printed(stray, plan.asked["toy"])
+        check_printed(stray, paper, table_places(paper, expanded(Path("toy.yaml"), paper)))
 
 
 def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.paper.grid_points import Substitution
 from fedbench.paper.metrics import Metric
-from fedbench.plan.grid_points import Substitution
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.claims.comparison_tree import last_digit
 from fedbench.report.claims.finding import Finding, Label, Void

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
 from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
+from fedbench.paper.grid_points import matches, points
 from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import At, Level, Where, as_tuple, is_pattern, reading, stems
-from fedbench.plan.grid_points import matches, points
 from fedbench.report.values.numbers import point_name
 
 Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis

@@ -8,12 +8,12 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.base.grouping import grouped
+from fedbench.paper.grid_points import matches, points
 from fedbench.paper.metrics import HELD, Metric
 from fedbench.paper.paper import Paper
+from fedbench.paper.printed_numbers import Printed, Stat, place_of
 from fedbench.paper.yaml_notation import reading
-from fedbench.plan.grid_points import matches, points
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.printed_numbers import Printed, Stat, place_of
 from fedbench.report.claims.compared_sides import Coords, Points, spelled
 from fedbench.report.claims.finding import Void
 from fedbench.report.values import collected_frames

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from fedbench.paper.claims import Claim
-from fedbench.plan.grid_points import Substitutions, merged
+from fedbench.paper.grid_points import Substitutions, merged
 from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
 
 

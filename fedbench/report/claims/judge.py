@@ -7,9 +7,9 @@ from functools import cache, partial
 from itertools import chain
 
 from fedbench.paper.claims import SingleClaim, Together
-from fedbench.plan.grid_points import merged
+from fedbench.paper.grid_points import merged
+from fedbench.paper.printed_numbers import Printed
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import Printed
 from fedbench.report.claims.comparison_tree import Node, expand
 from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import MeasuredNumbers, PrintedNumbers

@@ -10,8 +10,9 @@ import pandas as pd
 from fedbench import store
 from fedbench.base.errors import require_among
 from fedbench.base.grouping import grouped
+from fedbench.base.plugins import find_file
+from fedbench.paper.printed_numbers import printed_numbers
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed_numbers import printed_numbers
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
 from fedbench.report.template_words import say
@@ -57,7 +58,7 @@ def verdicts(
 
 def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Path) -> list[Finding]:
     """The claims of a paper, by what was collected of its runs and by its printed numbers."""
-    printed = printed_numbers(papers, key, plan.asked[key])
+    printed = printed_numbers(find_file(papers, f"{key}.yaml"), plan.asked[key])
     return findings(plan, key, Collected(frame, store.Results(results).runs), printed)
 
 

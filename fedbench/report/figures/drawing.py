@@ -6,9 +6,9 @@ from itertools import product
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper import tables_and_figures
+from fedbench.paper.grid_points import Substitutions, matches, merged
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import Level, Where, reading
-from fedbench.plan.grid_points import Substitutions, matches, merged
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.figures.panels import Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import filling, stroke, styles

@@ -8,9 +8,9 @@ from typing import Any
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Together
+from fedbench.paper.grid_points import Substitutions
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Facts, Table
-from fedbench.plan.grid_points import Substitutions
 from fedbench.report.claims.finding import Finding
 from fedbench.report.pages.runs import SearchOnPage
 from fedbench.report.pages.tables_and_figures import FactOnPage, FigureOnPage, TableOnPage

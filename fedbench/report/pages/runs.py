@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fedbench.base.grouping import grouped
+from fedbench.paper.grid_points import Cell, by_setting
 from fedbench.paper.metrics import Metric, meaning
-from fedbench.plan.grid_points import Cell, by_setting
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, as_trained, scored, words
 from fedbench.report.values.collected_frames import Collected

@@ -10,9 +10,9 @@ import pandas as pd
 
 from fedbench.base import registry
 from fedbench.base.grouping import grouped
+from fedbench.paper.grid_points import Substitutions
 from fedbench.paper.metrics import Metric
 from fedbench.paper.tables_and_figures import Facts, Table
-from fedbench.plan.grid_points import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable
 from fedbench.report.tables.layout import TableLayout

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbench.base.grouping import grouped
+from fedbench.paper.grid_points import Substitutions
 from fedbench.paper.metrics import Metric
+from fedbench.paper.printed_numbers import Place, Stat
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level
-from fedbench.plan.grid_points import Substitutions
-from fedbench.plan.printed_numbers import Place, Stat
 
 Contest = tuple[str, str, str]  # data set, setting and metric
 

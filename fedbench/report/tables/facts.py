@@ -13,8 +13,8 @@ from fedbench.base.checks import Checked, checked
 from fedbench.base.errors import require_among
 from fedbench.paper.axis_levels import Settings, known_levels, layered, level_settings
 from fedbench.paper.paper import Paper
+from fedbench.paper.printed_numbers import Place, Printed
 from fedbench.paper.yaml_notation import Level
-from fedbench.plan.printed_numbers import Place, Printed
 from fedbench.report.tables.export import CellText, TextTable
 from fedbench.spec import Choice, RunSpec
 

@@ -10,10 +10,10 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
 from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric
+from fedbench.paper.printed_numbers import Printed, place_of
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.printed_numbers import Printed, place_of
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import GuessOf, declared

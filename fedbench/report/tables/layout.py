@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fedbench.base.grouping import grouped
+from fedbench.paper.grid_points import Substitutions
+from fedbench.paper.printed_numbers import axes
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level
-from fedbench.plan.grid_points import Substitutions
-from fedbench.plan.printed_numbers import axes
 from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 

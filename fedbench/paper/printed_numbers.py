@@ -3,18 +3,17 @@
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
-from fedbench.base.plugins import find_file
+from fedbench.paper.grid_points import Coords, Point, expanded, matches, printed_choices, resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Table
-from fedbench.paper.yaml_notation import Level, level_text, number_in
-from fedbench.plan.grid_points import matches, points, printed_choices, resolve
+from fedbench.paper.yaml_notation import level_text, number_in
 from fedbench.spec import Choice
 
 
@@ -70,15 +69,20 @@ class Printed:
 
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
-    return _once(path, _rows(path) if exists(path) else ())
+    text = read_text(path) if exists(path) else None
+    return _once(path, () if text is None else _rows(path, text))
 
 
-def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
-    """The numbers that the paper of that name prints, at the places that its tables have."""
-    printed = read_printed(find_file(papers, f"{name}.yaml").with_suffix(".printed.csv"))
+def printed_numbers(file: Path, paper: Paper) -> Printed:
+    """The numbers printed beside a paper's file, at the places that its tables have."""
+    return numbers_at(table_places(paper, expanded(file, paper)), file)
+
+
+def numbers_at(places: Mapping[str, Sequence[Place]], file: Path) -> Printed:
+    """The numbers printed beside a paper's file, at these places of its tables."""
+    printed = read_printed(file.with_suffix(".printed.csv"))
     odd = {place.table for place in printed.numbers if _by_value(place) != place}
-    named = (key for key, table in paper.tables.items() if (table.printed or key) in odd)
-    there = [x for key in named for x in _places(key, paper)]
+    there = [x for of_table in places.values() for x in of_table if x.table in odd]
     homes = {**{_by_value(x): x for x in there}, **{x: x for x in there}}
     found = [(homes.get(x) or homes.get(_by_value(x)) or x, n) for x, n in printed.numbers.items()]
     return _once(printed.path, found)
@@ -103,9 +107,9 @@ def _by_value(place: Place) -> Place:
     return replace(place, setting=";".join(spelled))
 
 
-def _rows(path: Path) -> Iterator[tuple[Place, Stat]]:
+def _rows(path: Path, text: str) -> Iterator[tuple[Place, Stat]]:
     header = ",".join(_COLUMNS)
-    reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff")), strict=True)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     try:
         if next(reader, None) != _COLUMNS:
             raise FedbenchError(f"{path}: the columns must be {header}, as its first line says")
@@ -146,20 +150,32 @@ def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (*table.rows, "metric") if loose else table.rows, table.columns
 
 
-def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
+def table_places(paper: Paper, points: Sequence[Point]) -> dict[str, list[Place]]:
+    """Where the numbers of each table stand, by its key; points: all of the paper's grids."""
+    found = {}
+    for key, table in paper.tables.items():
+        shown = [x for x in points if x.grid == table.grid and matches(x.coords, table.where)]
+        found[key] = [_place(key, table, x, metric) for metric in table.metrics for x in shown]
+    return found
+
+
+def place_of(key: str, paper: Paper, point: Coords, metric: str) -> Place:
     """Where the number of a point of its grid stands in a table of the paper."""
     table = paper.tables[key]
-    key = table.printed or key
+    settings = {} if "dataset" in point else resolve(paper, paper.grids[table.grid], point)
+    return _place(key, table, Point(table.grid, point, settings), metric)
+
+
+def _place(key: str, table: Table, point: Point, metric: str) -> Place:
+    coords = point.coords
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
-    setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
-    method = str(point.get("method", ""))
-    if "dataset" in point:
-        return Place(key, str(point["dataset"]), setting, method, metric)
-    settings = printed_choices(resolve(paper, paper.grids[table.grid], point))
-    return Place(key, checked(Choice, settings["dataset"]).name, setting, method, metric)
+    setting = ";".join(f"{axis}={level_text(coords[axis])}" for axis in shown)
+    choices = {} if "dataset" in coords else printed_choices(point.settings)
+    data = checked(Choice, choices["dataset"]).name if choices else str(coords["dataset"])
+    return Place(table.printed or key, data, setting, str(coords.get("method", "")), metric)
 
 
-def check_printed(printed: Printed, paper: Paper) -> None:
+def check_printed(printed: Printed, paper: Paper, places: Mapping[str, Sequence[Place]]) -> None:
     """Raise `FedbenchError` on a number of no table or cell, and on a missing file that is named.
 
     Numbers of tables of facts are checked when these tables are made.
@@ -171,12 +187,6 @@ def check_printed(printed: Printed, paper: Paper) -> None:
     asked = {place.table: place for place in printed.numbers}
     for key, place in asked.items():
         if key in paper.tables:
-            printed.refuse_strangers(key, _places(key, paper))
+            printed.refuse_strangers(key, places[key])
         else:
             require_among(printed.at(place), "table", key, [*paper.tables, *paper.facts])
-
-
-def _places(key: str, paper: Paper) -> list[Place]:
-    table = paper.tables[key]
-    shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
-    return [place_of(key, paper, point, metric) for metric in table.metrics for point in shown]

@@ -24,7 +24,7 @@ _VERDICTS = {tag: words for tag, words in FILTERS.items() if not tag.startswith(
 def findings(root: Path = ROOT) -> str:
     """Verdicts, effects, reasons and hours of the papers that have a published file."""
     published = root / "results/published"
-    names = tuple(key for key in load_papers(_WORKFLOW) if exports_of(key, published))
+    names = tuple(key for key in load_papers(_WORKFLOW)[0] if exports_of(key, published))
     if not names:
         return "No results have been published yet."
     files = [file for key in names for file in exports_of(key, published)]

@@ -10,7 +10,7 @@ import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
-from fedbench.base.plugins import files_by_name, project
+from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
@@ -75,7 +75,7 @@ def bench(
         partitions=[read_value(text) for text in partition or ["iid"]],
         targets=targets_of(metric, split(targets)), settings=parse(settings or []),
     )  # fmt: skip
-    print_costs(comparison.plan, project() / "workflow", results, data_dir)
+    print_costs(comparison.plan, results, data_dir)
     if not plan:
         comparison.train(cores, device=device, reports=comparison.reports, data_dir=data_dir)
         console.print(comparison.words(console.width), soft_wrap=True, highlight=False)
@@ -106,7 +106,7 @@ def arena(
     train = ",".join(mine) or "all"
     if plan:
         alone = [(f"{', '.join(mine)} alone", board.plan.to_train(train))] if mine else []
-        print_costs(board.plan, project() / "workflow", results, data_dir, alone)
+        print_costs(board.plan, results, data_dir, alone)
         return
     board.train(cores, train, device=device, reports=reports, data_dir=data_dir)
     print_line(f"The page: {board.page}")

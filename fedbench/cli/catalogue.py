@@ -94,7 +94,7 @@ def papers(workflow: Path) -> list[Row]:
     from fedbench.paper.paper import load_papers, with_rounds
 
     rows: list[Row] = []
-    for name, raw in load_papers(workflow).items():
+    for name, raw in load_papers(workflow)[0].items():
         paper = with_rounds(raw)
         items = {
             "tables": {key: table.title for key, table in paper.tables.items()},

@@ -17,7 +17,6 @@ from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
 from fedbench.cli.init_export_restore import PUBLISHED
-from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
@@ -66,7 +65,7 @@ def claims(
         return
     print_line(_counts(judged))
     if cost:
-        console.print(table_of(_costs(plan, judged, workflow, results)))
+        console.print(table_of(_costs(plan, judged, results)))
         return
     for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
         console.print(Text(f"\n{paper}", "bold underline"))
@@ -84,16 +83,14 @@ def claims(
             console.print(lines)
 
 
-def _costs(
-    plan: "Plan", judged: list[dict[str, Any]], workflow: Path, results: Path
-) -> Iterable[dict[str, str]]:
+def _costs(plan: "Plan", judged: list[dict[str, Any]], results: Path) -> Iterable[dict[str, str]]:
     from fedbench.plan.cost import hours_left, in_words, measured_speeds
     from fedbench.store import Results
 
     claims = {f"{claim['paper']}.{claim['claim']}": claim for claim in judged}
     runs = Results(results)
     finished = {run_id for run_id in plan.runs if runs.run(run_id).record() is not None}
-    speeds = measured_speeds(results, load_scale(workflow, plan.scale).speeds)
+    speeds = measured_speeds(results, plan.cuts.speeds)
     asked = {name: {*claim["runs"]} for name, claim in claims.items()}
     hours = hours_left(plan, asked, speeds, finished)
     missing = {name: len(asked[name] - finished) for name in asked}

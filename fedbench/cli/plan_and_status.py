@@ -61,7 +61,7 @@ def plan(
     elif as_json:
         sys.stdout.write(to_json(planned))
     else:
-        print_costs(planned, workflow, results, data_dir, most=None if full else _MOST)
+        print_costs(planned, results, data_dir, most=None if full else _MOST)
 
 
 def _check(planned: "Plan", workflow: Path) -> None:
@@ -83,7 +83,6 @@ def _check(planned: "Plan", workflow: Path) -> None:
 
 def print_costs(
     planned: "Plan",
-    workflow: Path,
     results: Path,
     data_dir: Path | None,
     parts: Sequence[tuple[str, "Plan"]] = (),
@@ -93,7 +92,7 @@ def print_costs(
     from fedbench.data.source import data_folder
     from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds
 
-    speeds = measured_speeds(results, load_scale(workflow, planned.scale).speeds)
+    speeds = measured_speeds(results, planned.cuts.speeds)
     budgets = by_table(planned, speeds, data_folder(data_dir), parts=parts, most=most)
     console.print(table_of({"what": name} | cost.words() for name, cost in budgets.items()))
     print_line(

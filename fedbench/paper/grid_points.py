@@ -14,7 +14,7 @@ from fedbench.paper.name_checks import check_where
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, Scale, SeedCase, cut, worded
 from fedbench.paper.tables_and_figures import Axes, Grid
-from fedbench.paper.yaml_notation import Level, Where, as_tuple
+from fedbench.paper.yaml_notation import Level, Where, as_tuple, level_text
 from fedbench.spec import NAMED, Choice, RunSpec
 from fedbench.spec.compositions import parts_of, spelled_out
 
@@ -253,9 +253,7 @@ def _text(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return " + ".join(str(part) for part in value) or "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value) if value is not None else "none"
+    return "none" if value is None else level_text(value)
 
 
 def merged(found: Iterable[Substitutions]) -> Substitutions:

@@ -109,13 +109,11 @@ class Paper(Strict):
 _Read = tuple[dict[str, Paper], dict[str, str], dict[str, Path]]
 
 
-def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
-    """Papers by file name, plug-ins too; raises `FedbenchError` on none, or two of one name."""
-    return read_papers(workflow, names)[0]
+def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
+    """Papers by file name, plug-ins too, their texts, and the files of all that there are.
 
-
-def read_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
-    """The papers, as by `load_papers`, with their texts and the files of all that there are."""
+    Raises `FedbenchError` on none, or two of one name.
+    """
     folder = workflow / "papers"
     files = files_by_name(folder, "*.yaml")
     if not any(file.parent == folder for file in files.values()):

@@ -219,13 +219,8 @@ def _substituted(chosen: Any, replacements: Replacements) -> Any:
     return {"name": other.name, "params": params}
 
 
-def load_scale(workflow: Path, name: str) -> Scale:
-    """The scale of that name; raises `FedbenchError` that lists the scales if there is none."""
-    return read_scale(workflow, name)[1]
-
-
-def read_scale(workflow: Path, name: str) -> tuple[Path, Scale]:
-    """The scale, as by `load_scale`, behind its file."""
+def load_scale(workflow: Path, name: str) -> tuple[Path, Scale]:
+    """A scale's file, and what it says; `FedbenchError` names the file and what is wrong."""
     files = files_by_name(workflow / "scales", "*.yaml")
     require_among("", "scale", name, files)
     require_name("the file's name", name, files[name])

@@ -9,9 +9,9 @@ from fedbench.base.errors import at, require_among
 from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
 from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
-from fedbench.paper.paper import Paper, only, part_of, read_papers, selected, with_rounds
+from fedbench.paper.paper import Paper, load_papers, only, part_of, selected, with_rounds
 from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
-from fedbench.paper.scale import Scale, read_scale
+from fedbench.paper.scale import Scale, load_scale
 from fedbench.paper.yaml_notation import Level, Where
 from fedbench.plan.checks import check_paper
 from fedbench.plan.search import search_id, trial_runs
@@ -109,8 +109,8 @@ def make_plan(
 
     Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
     """
-    whole, texts, files = read_papers(workflow, papers)
-    file, cuts = read_scale(workflow, scale)
+    whole, texts, files = load_papers(workflow, papers)
+    file, cuts = load_scale(workflow, scale)
     points = {name: expanded(files[name], paper) for name, paper in whole.items()}
     check_scale(file, cuts, whole, points, {*files})
     kept = {k: only(k, paper, cuts.of(k).keep) for k, paper in selected(whole, tables).items()}

@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 from fedbench import store
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
-from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data_checks import assumed_samples
 from fedbench.plan.plan import Plan
@@ -49,7 +48,7 @@ def build(
     folder = out / plan.scale
     builder = Builder(plan, results, folder, papers, copies)
     made = make_all(builder, workers)
-    texts = _texts(builder, made, papers.parent)
+    texts = _texts(builder, made)
     for name, text in texts.items():
         write_text(folder / name, text)
     # pages of an earlier report on other papers go: their links would lead to what is here
@@ -64,7 +63,7 @@ def build(
     return [*(folder / name for name in texts), *(x for each in made.values() for x in each.files)]
 
 
-def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str, str]:
+def _texts(builder: Builder, made: dict[Task, Made]) -> dict[str, str]:
     """Pages and data of runs, by their place in the folder of the report."""
     plan, paths, folder = builder.plan, builder.results, builder.folder
     found: dict[str, Record] = {}
@@ -74,10 +73,9 @@ def _texts(builder: Builder, made: dict[Task, Made], workflow: Path) -> dict[str
     # pages are published: they do not say in which folder of this machine the data lay
     told_of = store.origins(paths, found.values())
     records = {run: told_of(record) for run, record in found.items()}
-    speeds = Speeds()
+    speeds = Speeds(plan.cuts.speeds)
     if len(records) < len(plan.runs):
         with suppress(FedbenchError):  # as the finished runs trained; without them, as declared
-            speeds = Speeds(load_scale(workflow, plan.scale).speeds)
             speeds = measured_speeds(paths.root, speeds.core)
     pages = [_page(builder, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)

@@ -12,7 +12,7 @@ WORKFLOW = ROOT / "workflow"
 @cache
 def papers() -> dict[str, Paper]:
     """All papers by name."""
-    return load_papers(WORKFLOW)
+    return load_papers(WORKFLOW)[0]
 
 
 def plan(scale: str = "paper") -> Plan:

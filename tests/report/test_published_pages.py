@@ -9,10 +9,10 @@ from fedbench.paper.paper import load_papers
 from fedbench.paper.scale import load_scale
 from tests.project import ROOT
 
-SCALE = load_scale(ROOT / "workflow", "cpu")
+_, SCALE = load_scale(ROOT / "workflow", "cpu")
 PAGES = ROOT / "reports/published/cpu"
 PLANNED = {key: cut.about for key, cut in SCALE.papers.items() if cut.about}
-TOLD = {key: paper for key, paper in load_papers(ROOT / "workflow", ()).items() if paper.findings}
+TOLD = {key: paper for key, paper in load_papers(ROOT / "workflow")[0].items() if paper.findings}
 
 PRINTS = {key: paper.prints for key, paper in TOLD.items()}
 

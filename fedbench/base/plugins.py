@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -13,8 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, matching
+from fedbench.base.checks import M, Taken, require_name
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import exists, matching, read_text
+from fedbench.base.yamlfile import loaded
 
 VARIABLE = "FEDBENCH_PLUGINS"
 GROUP = "fedbench"
@@ -129,6 +131,25 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
             if other.resolve() != file.resolve():
                 raise FedbenchError(f"two files '{file.name}': {other} and {file}; rename one")
     return files
+
+
+def load_named(
+    folder: Path, what: str, kind: type[M], names: Collection[str], taken: Taken | None = None
+) -> tuple[dict[str, M], dict[str, str], dict[str, Path]]:
+    """The files of a folder, and of its like with plug-ins, by name: read, as text, and where.
+
+    Where all of them are, and only those named are read, or all if none is. Raises `FedbenchError`
+    on a name that is not there, or that is `taken`; `what` says in errors what a file is.
+    """
+    files = files_by_name(folder, "*.yaml")
+    for name in names:
+        if name not in files:
+            raise FedbenchError(f"{unknown(what, name, files)} ({searched(folder.name)})")
+    chosen = {name: file for name, file in files.items() if not names or name in names}
+    texts = {name: read_text(file) for name, file in chosen.items()}
+    for name, file in chosen.items():  # it must do for paths and links
+        require_name("the file's name", name, file, taken)
+    return {name: loaded(texts[name], file, kind) for name, file in chosen.items()}, texts, files
 
 
 def searched(folder: str) -> str:

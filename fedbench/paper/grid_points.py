@@ -119,7 +119,8 @@ def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iter
         if not matches(coords, {axis: by.levels[axis] for axis in by.levels if axis in coords}):
             continue
         with at(f"{file}: grids.{key} at {coords}"):
-            printed, small = RunSpec(**settings), RunSpec(**cut(printed_choices(settings), by))
+            choices = printed_choices(settings)
+            printed, small = RunSpec(**settings), RunSpec(**cut(choices, by))
         difference = substitutions(printed, small)
         few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
         # the values of a seed are checked, as all others of `small` are
@@ -142,16 +143,16 @@ def check_scale(
         named += [("levels", {**scale.levels}, axes)]
         named += [("seed_cases.where", case.where, axes) for case in scale.seed_cases]
     named += [(f"papers.{k}.levels", {**by.levels}, _axes([papers[k]])) for k, by in cuts.items()]
+    for name, by in cuts.items():
+        _check_cases(f"{file}: papers.{name}", by, points[name])
+    for field, where, axes in named:
+        check_where(f"{file}: {field}", where, axes)
     for name in scale.papers:
         require_among(f"{file}: papers", "paper", name, known)
     for name, by in cuts.items():
         keys = [key for key, _ in papers[name].everything()]
         for key in by.keep or ():
             require_among(f"{file}: papers.{name}.keep", "table or figure", key, keys)
-    for field, where, axes in named:
-        check_where(f"{file}: {field}", where, axes)
-    for name, by in cuts.items():
-        _check_cases(f"{file}: papers.{name}", by, points[name])
 
 
 def _axes(papers: Iterable[Paper]) -> Axes:

@@ -9,7 +9,8 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import VARYING, Target, reading
-from fedbench.spec import RunSpec
+from fedbench.spec import RunSpec, Tune
+from fedbench.spec.fields import WORDS
 
 
 class Meaning(NamedTuple):
@@ -241,3 +242,29 @@ class Metric:
     def point_digits(self, table: Table) -> int:
         """Decimals of a difference that match the decimals of the table."""
         return table.digits - 2 if self.points(table) > 1 and table.digits > 2 else table.digits
+
+
+def lower_is_better(tune: Tune) -> bool:
+    """Whether the lowest score wins."""
+    return tune.by not in WORDS and Metric(tune.by).lower_is_better
+
+
+def is_accuracy(tune: Tune) -> bool:
+    """Whether scores are accuracies, or F1 scores, of which guessing gives some."""
+    return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)
+
+
+def scored(tune: Tune) -> str:
+    """The metric and moment by which trials are compared, of the data that they are scored on."""
+    if tune.by in WORDS:
+        return f"{'val_' if tune.on == 'held-out' else ''}accuracy@{tune.by}"
+    if tune.on == "test":
+        return tune.by
+    asked = reading(tune.by)
+    metric, target = _held_out(asked.metric), asked.target
+    after = f"to:{_held_out(target.column)}={target.value!r}" if target else asked.moment
+    return f"{metric}@{after}"
+
+
+def _held_out(column: str) -> str:
+    return f"val_{column}" if column.partition("[")[0] in SCORES else column

@@ -117,11 +117,11 @@ def check_where(
         if claim and axis == "metric":
             for metric in as_tuple(labels):
                 reading(str(metric))
-        elif not levels and not free:
-            require_among(place, "axis", axis, [*axes, *(["metric"] if claim else [])])
         for label in as_tuple(labels) if levels else ():
             if label not in levels and not (claim and stems(label, levels)):
                 raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
+        if not levels and not free and not (claim and axis == "metric"):
+            require_among(place, "axis", axis, [*axes, *(["metric"] if claim else [])])
 
 
 def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:

@@ -6,11 +6,9 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from fedbench.base.checks import Name, Strict, require_name
-from fedbench.base.errors import FedbenchError, require_among, unknown
-from fedbench.base.files import read_text
-from fedbench.base.plugins import files_by_name, searched
-from fedbench.base.yamlfile import loaded
+from fedbench.base.checks import Name, Strict
+from fedbench.base.errors import FedbenchError, require_among
+from fedbench.base.plugins import load_named
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.claims import Claim, Together
 from fedbench.paper.name_checks import check_references
@@ -115,18 +113,10 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
     Raises `FedbenchError` on none, or two of one name.
     """
     folder = workflow / "papers"
-    files = files_by_name(folder, "*.yaml")
-    if not any(file.parent == folder for file in files.values()):
+    found = load_named(folder, "paper", Paper, names, TAKEN)
+    if not any(file.parent == folder for file in found[2].values()):
         raise FedbenchError(f"{folder}: there is no paper; name a folder that has any")
-    for name in names:
-        if name not in files:
-            raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
-    chosen = {name: file for name, file in files.items() if not names or name in names}
-    texts = {name: read_text(file) for name, file in chosen.items()}
-    for name, file in chosen.items():  # it must do for paths and links
-        require_name("the file's name", name, file, TAKEN)
-    papers = {name: loaded(texts[name], file, Paper) for name, file in chosen.items()}
-    return papers, texts, files
+    return found
 
 
 def selected(papers: Mapping[str, Paper], tables: Collection[str]) -> dict[str, Paper]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from pathlib import Path
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
-from fedbench.paper.grid_points import Coords, Point, expanded, matches, printed_choices, resolve
+from fedbench.paper.grid_points import Coords, Point, expanded, matches, resolve
 from fedbench.paper.paper import Paper
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import level_text, number_in
-from fedbench.spec import Choice
+from fedbench.spec import Choice, RunSpec
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,12 @@ def _once(path: Path, found: Iterable[tuple[Place, Stat]]) -> Printed:
 
 def _by_value(place: Place) -> Place:
     """The place with each level that is a number spelled as reports write it."""
-    spelled = []
-    for axis, sign, level in (pair.rpartition("=") for pair in place.setting.split(";")):
-        number = number_in(level)
-        spelled.append(f"{axis}{sign}{level if number is None else level_text(number)}")
-    return replace(place, setting=";".join(spelled))
+
+    def spelled(level: re.Match[str]) -> str:
+        number = number_in(level[0])
+        return level[0] if number is None else level_text(number)
+
+    return replace(place, setting=re.sub("[^=;]+(?=;|$)", spelled, place.setting))
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[Place, Stat]]:
@@ -170,9 +172,9 @@ def _place(key: str, table: Table, point: Point, metric: str) -> Place:
     coords = point.coords
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
     setting = ";".join(f"{axis}={level_text(coords[axis])}" for axis in shown)
-    choices = {} if "dataset" in coords else printed_choices(point.settings)
-    data = checked(Choice, choices["dataset"]).name if choices else str(coords["dataset"])
-    return Place(table.printed or key, data, setting, str(coords.get("method", "")), metric)
+    usual = RunSpec.model_fields["dataset"].default
+    named = coords.get("dataset") or checked(Choice, point.settings.get("dataset", usual)).name
+    return Place(table.printed or key, str(named), setting, str(coords.get("method", "")), metric)
 
 
 def check_printed(printed: Printed, paper: Paper, places: Mapping[str, Sequence[Place]]) -> None:

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.checks import Name, Strict, checked, require_name
+from fedbench.base.checks import Name, Strict, checked
 from fedbench.base.errors import FedbenchError, at, require_among
-from fedbench.base.files import read_text
-from fedbench.base.plugins import files_by_name
-from fedbench.base.yamlfile import loaded
+from fedbench.base.plugins import load_named
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import LISTED, NAMED, Choice, RunSpec
@@ -221,7 +219,5 @@ def _substituted(chosen: Any, replacements: Replacements) -> Any:
 
 def load_scale(workflow: Path, name: str) -> tuple[Path, Scale]:
     """A scale's file, and what it says; `FedbenchError` names the file and what is wrong."""
-    files = files_by_name(workflow / "scales", "*.yaml")
-    require_among("", "scale", name, files)
-    require_name("the file's name", name, files[name])
-    return files[name], loaded(read_text(files[name]), files[name], Scale)
+    scales, _, files = load_named(workflow / "scales", "scale", Scale, (name,))
+    return files[name], scales[name]

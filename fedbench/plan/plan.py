@@ -11,9 +11,9 @@ from fedbench.paper.grid_points import Cell as Cell
 from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
 from fedbench.paper.paper import Paper, load_papers, only, part_of, selected, with_rounds
 from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
+from fedbench.paper.run_checks import check_paper
 from fedbench.paper.scale import Scale, load_scale
 from fedbench.paper.yaml_notation import Level, Where
-from fedbench.plan.checks import check_paper
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import RunSpec
 

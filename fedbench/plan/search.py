@@ -14,8 +14,8 @@ from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.paper.axis_levels import Settings, assigned, given
 from fedbench.paper.history_metrics import values, with_derived
-from fedbench.paper.metrics import SCORES, Metric
-from fedbench.paper.yaml_notation import level_text, reading
+from fedbench.paper.metrics import Metric, lower_is_better, scored
+from fedbench.paper.yaml_notation import level_text
 from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.fields import WORDS
@@ -124,16 +124,6 @@ def _tries(trial: RunSpec, n: int, point: dict[str, Any]) -> bool:
     return trial.tune.rank == n if trial.tune else trial.changed(**point) == trial
 
 
-def lower_is_better(tune: Tune) -> bool:
-    """Whether the lowest score wins."""
-    return tune.by not in WORDS and Metric(tune.by).lower_is_better
-
-
-def is_accuracy(tune: Tune) -> bool:
-    """Whether scores are accuracies, or F1 scores, of which guessing gives some."""
-    return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)
-
-
 def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
     """A trial's score by the search's rule; infinite where it did not reach a target."""
     history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
@@ -165,22 +155,6 @@ def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
         every, reached = diverged.eval_every, int(curve.index[-1])
         missing = math.ceil(diverged.rounds / every) - math.ceil(reached / every)
     return (float(curve.sum()) + missing * last) / (len(curve) + missing)
-
-
-def scored(tune: Tune) -> str:
-    """The metric and moment by which trials are compared, of the data that they are scored on."""
-    if tune.by in WORDS:
-        return f"{'val_' if tune.on == 'held-out' else ''}accuracy@{tune.by}"
-    if tune.on == "test":
-        return tune.by
-    asked = reading(tune.by)
-    metric, target = _held_out(asked.metric), asked.target
-    after = f"to:{_held_out(target.column)}={target.value!r}" if target else asked.moment
-    return f"{metric}@{after}"
-
-
-def _held_out(column: str) -> str:
-    return f"val_{column}" if column.partition("[")[0] in SCORES else column
 
 
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:

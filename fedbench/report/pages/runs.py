@@ -10,9 +10,9 @@ import pandas as pd
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.grid_points import Cell, by_setting
-from fedbench.paper.metrics import Metric, meaning
+from fedbench.paper.metrics import Metric, meaning, scored
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, as_trained, scored, words
+from fedbench.plan.search import Winner, as_trained, words
 from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import point_name, short, thinned
 from fedbench.spec import RunSpec

@@ -15,9 +15,10 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper import history_metrics
+from fedbench.paper.metrics import is_accuracy
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
+from fedbench.plan.search import Winner, select, trial_runs
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 

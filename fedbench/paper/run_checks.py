@@ -8,10 +8,9 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at
 from fedbench.paper.claims import Together
 from fedbench.paper.grid_points import Cell, Point, matches
-from fedbench.paper.metrics import require_measured
+from fedbench.paper.metrics import require_measured, scored
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import Level, Where, level_text
-from fedbench.plan.search import scored
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has

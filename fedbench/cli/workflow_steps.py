@@ -110,7 +110,7 @@ def select(
     from fedbench.plan.search import select as choose
     from fedbench.store import Results
 
-    winner = choose(*PlanFile(plan).search(search), results)
+    winner = choose(PlanFile(plan).searched(search), results)
     write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
 
 

@@ -98,12 +98,12 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
 
 
 def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
-    winners: dict[tuple[str, int], dict[str, str]] = {}
+    winners: dict[tuple[Any, ...], dict[str, str]] = {}
     for run, row in zip(runs, settings, strict=True):
         if run.tune:
-            of_rank = winners.setdefault((search_id(run), run.tune.rank), {})
-            of_rank.setdefault(row["tuned"], row["run_id"])
-    for (search, _), first in winners.items():
+            of_stage = search_id(run), run.tune.rank, *run.tune.times.items()
+            winners.setdefault(of_stage, {}).setdefault(row["tuned"], row["run_id"])
+    for (search, *_), first in winners.items():
         if len(first) > 1:
             told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
             remedy = f"delete the runs with another winner than searches/{search}.json"

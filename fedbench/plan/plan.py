@@ -45,14 +45,14 @@ class Plan:
         return [*runs, *sorted(trials - runs.keys())]
 
     def stages(self, search: str) -> list[str]:
-        """The ids of a search and of its first stage, if it has one, which comes first."""
-        first = self.searches.get(next(iter(self.trials[search]), ""))
-        return [first, search] if first else [search]
+        """The ids of a search and of those that choose its trials' settings, which come first."""
+        chosen_by = dict.fromkeys(map(self.searches.get, self.trials[search]))
+        return [*dict.fromkeys(x for key in chosen_by if key for x in self.stages(key)), search]
 
     def trials_of(self, run_id: str) -> list[str]:
         """The ids of the trials of a run's search, those of its first stage before the others."""
         stages = self.stages(self.searches[run_id]) if run_id in self.searches else []
-        return [trial for search in stages for trial in self.trials[search]]
+        return list(dict.fromkeys(trial for x in stages for trial in self.trials[x]))
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
         """The cells of a paper's grid at the levels that `where` names."""

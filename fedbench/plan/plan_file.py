@@ -117,15 +117,13 @@ class PlanFile:
         ids = dict.fromkeys(run_id for point in points for _, run_id in point["runs"])
         return list(self.runs(ids).values())
 
-    def search(self, search: str) -> tuple[RunSpec, list[RunSpec]]:
-        """A run that the search chooses for, and the trials; `FedbenchError` if it is not there."""
+    def searched(self, search: str) -> RunSpec:
+        """A run that the search chooses for; `FedbenchError` if it is not there."""
         require_among("", "search in this plan", search, self._content["trials"])
-        trials = self._content["trials"][search]
         runs = (k for k, chosen in self._content["searches"].items() if chosen == search)
         if (run_id := next(runs, None)) is None:
             raise FedbenchError(f"no run in this plan asks for the search '{search}'")
-        found = self.runs((run_id, *trials))
-        return found[run_id], [found[trial] for trial in trials]
+        return self.runs((run_id,))[run_id]
 
     def plan(self) -> Plan:
         """The plan as it was written."""

@@ -33,14 +33,14 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed."""
-    tune = run.tune and run.tune.model_copy(update={"trials": {}, "rank": 0})
+    tune = run.tune and run.tune.model_copy(update={"trials": {}, "rank": 0, "times": {}})
     return digest(run.trial().changed(tune=tune, seed=0).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The trials of a run's search, seed by seed: of each point of its grid; none without a search.
+    """The trials of a run's search, seed by seed: of each setting that it tries; none without one.
 
-    After a first stage they are runs that have that stage's best points, each by its own search.
+    Settings that an earlier stage chooses are those of runs that have that stage as their search.
     """
     tune = run.tune
     if tune is None:
@@ -50,9 +50,26 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
     tried = points(tune)
     if first := tune.first:
         short = {"first": None, "seeds": first.seeds, "trials": {"rounds": first.rounds}}
-        ranks = [short | {"rank": n} for n in range(first.keep)]
-        tried = [{"tune": tune.model_copy(update=each)} for each in ranks]
+        tried = [_chosen_by(tune, **short, rank=n) for n in range(first.keep)]
+    for times in _around(tune):
+        for key, factor in times.items():
+            for value in tune.grid[key]:
+                trial.changed(**{key: _times(value, factor)})  # is refused here, if ever
+        tried.append(_chosen_by(tune, rank=0, times=times))
     return [trial.changed(seed=seed, **held_out, **point) for seed in tune.seeds for point in tried]
+
+
+def _chosen_by(tune: Tune, **stage: Any) -> dict[str, Any]:
+    return {"tune": tune.model_copy(update={"around": {}, "times": {}, **stage})}
+
+
+def _around(tune: Tune) -> list[dict[str, float]]:
+    """What the best setting is multiplied by, one field at a time."""
+    return [{key: x} for key, factor in tune.around.items() for x in (1 / factor, factor)]
+
+
+def _times(number: Any, factor: float) -> float:
+    return float(f"{number * factor:.3g}")
 
 
 def words(run: RunSpec) -> str:
@@ -67,6 +84,7 @@ def words(run: RunSpec) -> str:
     if first := tune.first:
         told += [f"over {first.rounds} rounds, then of the best {first.keep}"]
     told += [f"over {trial.rounds} rounds"] if first or trial.rounds != run.rounds else []
+    told += [f"then with {key} ×÷ {factor:g}" for key, factor in tune.around.items()]
     trials = f", trials {' '.join(told)}" if told else ""
     return f"the best of {len(points(tune))} by {tried}{trials}"
 
@@ -74,25 +92,29 @@ def words(run: RunSpec) -> str:
 Winner = dict[str, Any]
 
 
-def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
+def select(run: RunSpec, results: Path) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
     Settings of which a trial diverged are chosen only if one of every setting did. Where trials
     failed there is no fair choice, and these alone are returned, under `failed`.
     """
-    tune = run.tune
+    tune, trials = run.tune, trial_runs(run)
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
         return {"failed": failed}
     ended = [(trial, *complete(trial.id, results)) for trial in trials]
     same_data([(trial, record) for trial, _, record in ended], results)
-    tried, scores, whole = points(tune), list[float](), []
-    if tune.first:
-        before = select(trials[0], trial_runs(trials[0]), results)
-        tried = [ranked(before, n) for n in range(tune.first.keep)]
-    for n, point in enumerate(tried):
-        members = [each for each in ended if _tries(each[0], n, point)]
+    of_seed, grid = trials[: len(trials) // len(tune.seeds)], points(tune)
+    stages = {search_id(trial): trial for trial in of_seed if trial.tune}
+    before = {search: select(trial, results) for search, trial in stages.items()}
+    tried = [
+        ranked(before[search_id(trial)], trial.tune) if trial.tune else grid[n]
+        for n, trial in enumerate(of_seed)
+    ]
+    scores, whole = list[float](), []
+    for n in range(len(tried)):
+        members = ended[n :: len(tried)]
         scores.append(sum(_score(*each, tune) for each in members) / len(members))
         whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
@@ -110,18 +132,15 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
         "trials": [{**x, "score": score} for x, score in zip(tried, told, strict=True)],
         "order": order,  # places in `trials`, the best first
         "runs": [trial.id for trial in trials],
-        "on_edge": _on_edge(tried[order[0]], tune),
+        "on_edge": _on_edge(tried[order[0]], tune, tried),
     }
 
 
-def ranked(winner: Winner, rank: int) -> dict[str, Any]:
-    """The settings of that rank: 0 is what was chosen."""
-    return {k: v for k, v in winner["trials"][winner["order"][rank]].items() if k != "score"}
-
-
-def _tries(trial: RunSpec, n: int, point: dict[str, Any]) -> bool:
-    """Whether it is a trial of a search's n-th point; after a first stage it names its rank."""
-    return trial.tune.rank == n if trial.tune else trial.changed(**point) == trial
+def ranked(winner: Winner, tune: Tune) -> dict[str, Any]:
+    """The settings of the search's rank, where 0 is what was chosen, multiplied by its `times`."""
+    best = winner["trials"][winner["order"][tune.rank]].items()
+    times = tune.times
+    return {k: _times(v, times[k]) if k in times else v for k, v in best if k != "score"}
 
 
 def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
@@ -157,10 +176,11 @@ def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
     return (float(curve.sum()) + missing * last) / (len(curve) + missing)
 
 
-def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
+def _on_edge(point: Settings, tune: Tune, tried: list[Settings]) -> list[str]:
     """Fields whose chosen number is the smallest or largest of three or more tried."""
-    numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in tune.grid.items()}
-    numeric = {k: v for k, v in numbers.items() if len(v) == len(tune.grid[k]) > 2}
+    all_tried = {k: {*values, *(x[k] for x in tried)} for k, values in tune.grid.items()}
+    numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in all_tried.items()}
+    numeric = {k: v for k, v in numbers.items() if len(v) == len(all_tried[k]) > 2}
     return [k for k, v in numeric.items() if point[k] in (min(v), max(v))]
 
 
@@ -179,12 +199,12 @@ def resolved(run: RunSpec, results: Path) -> RunSpec:
         winner = read_json(file)
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    found = select(run, trial_runs(run), results)
+    found = select(run, results)
     chosen, best = winner.get("chosen"), found.get("chosen")
     if best is None or chosen != best:
         told = f"says {chosen}, but by its trials the winner is {best}"
         raise FedbenchError(f"{file}: {told}; {again}")
-    return run.changed(tune=None, **ranked(found, run.tune.rank))
+    return run.changed(tune=None, **ranked(found, run.tune))
 
 
 def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:

@@ -133,6 +133,11 @@ class Tune(Strict):
     rank: Annotated[int, Field(ge=0, strict=True)] = 0
     """Which setting is used, by its score: 0 is the best, 1 the next. A trial after a first stage
     has one of that stage's."""
+    around: dict[str, Annotated[float, Field(gt=1)]] = Field(default_factory=dict)
+    """Finer steps at the end: `{lr: 1.78}` tries the best setting with 1.78 times its rate, and
+    with its rate divided by that, to three digits, too; the best of all is used."""
+    times: dict[str, float] = Field(default_factory=dict)
+    """What numbers of the setting are multiplied by; a trial that `around` asks for has it."""
 
     @model_validator(mode="after")
     def _searches(self) -> "Tune":
@@ -145,6 +150,10 @@ class Tune(Strict):
         trials = points * len(self.first.seeds if self.first else self.seeds)
         if not self.grid or not trials or not self.seeds:
             raise ValueError("a grid needs at least one value for each field, and one seed")
+        numbers = [x for key in self.around for x in self.grid.get(key, ("",))]
+        if any(isinstance(x, bool | str | None) for x in numbers):
+            told = ", ".join(self.around)
+            raise ValueError(f"around = {told}: each must be a field of the grid, all with numbers")
         left = self.first.keep if self.first else points
         if left > points or self.rank >= left:
             told = f"first.keep = {left}, rank = {self.rank}"

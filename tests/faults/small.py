@@ -69,7 +69,7 @@ class Small:
     def choose(self, search: str) -> None:
         file = self.paths.winner(search)
         if not file.exists():
-            winner = select(*PlanFile(self.file).search(search), self.results)
+            winner = select(PlanFile(self.file).searched(search), self.results)
             write_text(file, json.dumps(winner))
 
     def table(self) -> str:

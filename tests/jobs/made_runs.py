@@ -68,8 +68,7 @@ def project(folder, paper=PAPER):
     for run_id, search in plan.searches.items():
         file = Results(results).winner(search)
         file.parent.mkdir(exist_ok=True)
-        trials = [plan.runs[trial] for trial in plan.trials[search]]
-        chosen = select(plan.runs[run_id], trials, results)
+        chosen = select(plan.runs[run_id], results)
         file.write_text(json.dumps(chosen, indent=2) + "\n")
     return plan
 

@@ -1,4 +1,4 @@
-"""A search in two stages: all of the grid for short, then its best settings for longer."""
+"""A search in stages: all of the grid for short, its best for longer, then around the best."""
 
 import json
 
@@ -34,7 +34,7 @@ def finish(results, run, accuracy, **changes):
 
 
 def choose(results, run):
-    found = select(run, trial_runs(run), results)
+    found = select(run, results)
     file = Results(results).winner(search_id(run))
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(found))
@@ -75,6 +75,50 @@ def test_the_best_of_a_first_stage_alone_are_tried_for_longer(tmp_path):
     assert resolved(RUN, tmp_path) == RunSpec(rounds=9, lr=0.01)
 
 
+def test_around_the_best_finer_steps_are_tried(tmp_path):
+    run = RunSpec(rounds=9, tune=TUNE | {"around": {"lr": 1.78}})
+    tried = trial_runs(run)
+    # of each seed the two that the first stage chooses, and beside the best of them
+    steps = [x.tune.times for x in tried]
+    assert steps == [{}, {}, {"lr": pytest.approx(1 / 1.78)}, {"lr": 1.78}] * 2
+    assert {x.id for x in trial_runs(tried[2])} < {x.id for x in tried}
+    assert search_id(tried[2]) == search_id(tried[3])
+    for trial, accuracy in zip(trial_runs(tried[0]), (0.5, 0.4, 0.6), strict=True):
+        finish(tmp_path, trial, accuracy)
+    choose(tmp_path, tried[0])
+    #   lr   the seeds' accuracies
+    #    1      .6  .4
+    #  .01      .7  .7
+    for n, accuracy in ((0, 0.6), (1, 0.7), (4, 0.4), (5, 0.7)):
+        finish(tmp_path, tried[n], accuracy)
+    assert choose(tmp_path, tried[2])["chosen"] == {"lr": 0.01}
+    assert [resolved(x, tmp_path).lr for x in tried[2:4]] == [0.00562, 0.0178]
+    for n, accuracy in ((2, 0.6), (3, 0.8), (6, 0.7), (7, 0.7)):
+        finish(tmp_path, tried[n], accuracy)
+    found = choose(tmp_path, run)
+    assert [(x["lr"], round(x["score"], 9)) for x in found["trials"]] == [
+        (1.0, 0.5),
+        (0.01, 0.7),
+        (0.00562, 0.65),
+        (0.0178, 0.75),
+    ]
+    assert (found["chosen"], found["on_edge"]) == ({"lr": 0.0178}, [])
+    assert resolved(run, tmp_path) == RunSpec(rounds=9, lr=0.0178)
+
+
+def test_steps_around_the_best_need_no_first_stage(tmp_path):
+    run = RunSpec(tune={"grid": {"lr": [0.1, 1.0, 10.0]}, "around": {"lr": 2}})
+    tried = trial_runs(run)
+    assert [(x.lr, x.tune is None) for x in tried[:3]] == [(0.1, True), (1.0, True), (10.0, True)]
+    for trial, accuracy in zip(tried[:3], (0.5, 0.4, 0.6), strict=True):
+        finish(tmp_path, trial, accuracy)
+    choose(tmp_path, tried[3])
+    for trial, accuracy in zip(tried[3:], (0.5, 0.7), strict=True):
+        finish(tmp_path, trial, accuracy)
+    found = choose(tmp_path, run)
+    assert (found["chosen"], found["on_edge"]) == ({"lr": 20.0}, ["lr"])
+
+
 def test_settings_that_diverged_in_the_first_stage_go_on_last(tmp_path):
     longer = trial_runs(RUN)
     states = (("diverged", 0.9), ("finished", 0.3), ("finished", 0.5))
@@ -103,7 +147,7 @@ def test_a_plan_has_both_stages_and_their_jobs_wait_for_each_other(tmp_path):
     file = tmp_path / "plan.json"
     file.write_text(to_json(plan))
     assert PlanFile(file).plan() == plan
-    assert [x.id for x in PlanFile(file).search(second)[1]] == plan.trials[second]
+    assert [x.id for x in trial_runs(PlanFile(file).searched(second))] == plan.trials[second]
 
 
 def test_a_scale_that_cuts_rounds_cuts_those_of_the_first_stage():
@@ -117,6 +161,18 @@ def test_words_say_both_stages():
         "the best of 3 by the last accuracy on held-out training data, "
         "trials over 3 rounds, then of the best 2 over 5 rounds"
     )
+
+
+@pytest.mark.parametrize("around", [{"batch": 2}, {"parts": 2}])
+def test_steps_around_need_numbers_of_the_grid(around):
+    with pytest.raises(FedbenchError, match="each must be a field of the grid, all with numbers"):
+        RunSpec(tune={"grid": {"lr": [1.0], "parts": ["fedavg"]}, "around": around})
+
+
+def test_a_step_around_that_no_field_may_have_is_refused_before_training():
+    tune = {"grid": {"participation": [0.2, 1]}, "around": {"participation": 2}}
+    with pytest.raises(FedbenchError, match="participation"):
+        trial_runs(RunSpec(tune=tune))
 
 
 @pytest.mark.parametrize("wrong", [{"first": FIRST | {"keep": 4}}, {"first": None, "rank": 3}])

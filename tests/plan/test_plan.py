@@ -366,15 +366,15 @@ def test_a_run_taken_out_of_a_papers_list_is_noticed(refuses, written):
 def test_an_unknown_search_is_told_with_those_that_there_are(refuses, written):
     plan, file = written
     with refuses(rf"no search in this plan 'none'; choose from .*{next(iter(plan.trials))}"):
-        PlanFile(file).search("none")
+        PlanFile(file).searched("none")
 
 
 def test_a_search_is_read_with_its_trials_alone(written):
     plan, file = written
     search, trials = next(iter(plan.trials.items()))
-    run, specs = PlanFile(file).search(search)
+    run = PlanFile(file).searched(search)
     assert plan.searches[run.id] == search
-    assert [spec.id for spec in specs] == trials
+    assert [trial.id for trial in trial_runs(run)] == trials
 
 
 def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, written):

@@ -52,7 +52,7 @@ def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
         trials = trial_runs(run)
         for trial, curve in zip(trials, ([0.2, 0.2, 0.9], [0.6, 0.6, 0.6], [0.1]), strict=True):
             write(tmp_path, trial, curve)
-        found = select(run, trials, tmp_path)
+        found = select(run, tmp_path)
         assert found["chosen"] == {"lr": best}
         assert found["on"] == "held-out"
         assert found["on_edge"] == (["lr"] if best == 0.01 else [])
@@ -75,12 +75,12 @@ def test_any_metric_with_its_moment_may_choose(tmp_path):
             history["accuracy"], history["loss"] = 0.99, 0.0  # of the test set: not looked at
             found = record(trial, rounds=3)
             Results(tmp_path).run(trial.id).finish(found, history, {}, {})
-        found = select(run, trial_runs(run), tmp_path)
+        found = select(run, tmp_path)
         assert found["chosen"] == {"lr": chosen}, by
         assert [trial["score"] for trial in found["trials"]] == scores
     never = searched("round@to:0.95")
     with pytest.raises(FedbenchError, match=r"chooses by round@to:0\.95, and no trial has it"):
-        select(never, trial_runs(never), tmp_path)
+        select(never, tmp_path)
 
 
 def test_what_a_search_may_choose_by(refuses):
@@ -104,7 +104,7 @@ def test_the_mean_of_a_diverged_trial_counts_the_evaluations_that_it_never_made(
     Results(tmp_path).run(first.id).finish(lost, pd.DataFrame(history), {}, {})
     done = record(second, status="finished", rounds=10)
     Results(tmp_path).run(second.id).finish(done, pd.DataFrame(history)[:1], {}, {})
-    found = select(run, [first, second], tmp_path)
+    found = select(run, tmp_path)
     assert [t["score"] for t in found["trials"]] == [pytest.approx(0.3), 0.5]
 
 
@@ -117,7 +117,7 @@ def test_best_takes_the_best_evaluated_round(tmp_path):
     trials = trial_runs(run)
     for trial, curve in zip(trials, ([0.5] * 3, [0.2, 0.7, 0.3], [0.8, 0.1]), strict=True):
         write(tmp_path, trial, curve)
-    found = select(run, trials, tmp_path)
+    found = select(run, tmp_path)
     assert (found["chosen"], found["by"]) == ({"lr": 0.1}, "best")
     assert [t["score"] for t in found["trials"]] == [0.5, 0.7, 0.8]
 
@@ -126,7 +126,7 @@ def test_where_a_trial_of_every_setting_diverged_the_highest_score_is_chosen(tmp
     run = searched("best")
     for trial, value in zip(trial_runs(run), (0.2, 0.4, 0.3), strict=True):
         write(tmp_path, trial, [value, 0.1])
-    assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
+    assert select(run, tmp_path)["chosen"] == {"lr": 0.1}
 
 
 @pytest.mark.parametrize("by", ["final", "mean", "best"])
@@ -136,7 +136,7 @@ def test_a_trial_that_diverged_before_any_score_is_the_worst(tmp_path, by):
     write(tmp_path, first, [0.9], column="loss")
     for trial in rest:
         write(tmp_path, trial, [float("nan"), 0.1, 0.1])
-    found = select(run, [first, *rest], tmp_path)
+    found = select(run, tmp_path)
     assert found["trials"][0]["score"] == 0
     assert found["chosen"] == {"lr": 0.1}
 
@@ -146,7 +146,7 @@ def test_a_finished_trial_without_the_score_is_refused(refuses, tmp_path):
     for trial in trial_runs(run):
         write(tmp_path, trial, [1, 1, 1], column="loss")
     with refuses("has no 'val_accuracy', by which its search chooses"):
-        select(run, trial_runs(run), tmp_path)
+        select(run, tmp_path)
 
 
 def test_a_run_that_diverged_late_counts_with_its_last_value_to_the_end(tmp_path):
@@ -155,7 +155,7 @@ def test_a_run_that_diverged_late_counts_with_its_last_value_to_the_end(tmp_path
     # 0.9 then diverged to 0.1: (0.9 + 0.1 + 0.1) / 3 = 0.367 loses to 0.4 throughout
     for trial, curve in zip(trials, ([0.9, 0.1], [0.4, 0.4, 0.4], [0.3, 0.3, 0.3]), strict=True):
         write(tmp_path, trial, curve)
-    found = select(run, trials, tmp_path)
+    found = select(run, tmp_path)
     assert found["chosen"] == {"lr": 0.1}
     assert found["trials"][0]["score"] == pytest.approx(1.1 / 3)
 
@@ -164,7 +164,7 @@ def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
     run = searched("final", on="test")
     for trial, value in zip(trial_runs(run), (0.5, 0.7, 0.6), strict=True):
         write(tmp_path, trial, [0, 0, value], column="accuracy")
-    assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
+    assert select(run, tmp_path)["chosen"] == {"lr": 0.1}
 
 
 def test_the_run_takes_the_winner_and_keeps_its_identity(refuses, tmp_path):
@@ -175,7 +175,7 @@ def test_the_run_takes_the_winner_and_keeps_its_identity(refuses, tmp_path):
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])
     file.parent.mkdir()
-    file.write_text(json.dumps(select(run, trial_runs(run), tmp_path)))
+    file.write_text(json.dumps(select(run, tmp_path)))
     assert resolved(run, tmp_path) == RunSpec(rounds=3, lr=1.0)
 
 

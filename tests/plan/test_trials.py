@@ -42,7 +42,7 @@ def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
     assert BOTH.id != SAM.changed(parts=["fedsam", "asd"]).id  # a search of its own is another run
     for trial, accuracy in zip(trial_runs(SAM), (0.2, 0.7), strict=True):
         finish(tmp_path, trial, accuracy)
-    found = select(BOTH, trial_runs(BOTH), tmp_path)
+    found = select(BOTH, tmp_path)
     assert (found["chosen"], found["parts"]) == ({"fedsam.rho": 0.05}, ["fedsam"])
     file = Results(tmp_path).winner(search_id(BOTH))
     file.parent.mkdir()

@@ -158,10 +158,13 @@ def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> li
     searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
     cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
+    one_of = {search: plan.runs[run_id] for run_id, search in plan.searches.items()}
     stages = [(stage, search) for search in cells for stage in plan.stages(search)]
     for stage, search in stages:
         served, goes_on = cells[search], stage != search
-        run = plan.runs[plan.trials[search][0]] if goes_on else served[0].run
+        if goes_on and {*plan.trials[stage]} <= {*plan.trials[search]}:
+            continue  # all that it tried stands among what came of it
+        run = one_of[stage] if goes_on else served[0].run
         if found := collected.winner(stage, run):
             names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
             points = [_pairs(trial) for trial in found["trials"]]

@@ -92,11 +92,12 @@ def words(run: RunSpec) -> str:
 Winner = dict[str, Any]
 
 
-def select(run: RunSpec, results: Path) -> Winner:
+def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
     Settings of which a trial diverged are chosen only if one of every setting did. Where trials
-    failed there is no fair choice, and these alone are returned, under `failed`.
+    failed there is no fair choice, and these alone are returned, under `failed`. known: winners by
+    their searches' ids, to which those of earlier stages are added.
     """
     tune, trials = run.tune, trial_runs(run)
     if tune is None:
@@ -105,13 +106,8 @@ def select(run: RunSpec, results: Path) -> Winner:
         return {"failed": failed}
     ended = [(trial, *complete(trial.id, results)) for trial in trials]
     same_data([(trial, record) for trial, _, record in ended], results)
-    of_seed, grid = trials[: len(trials) // len(tune.seeds)], points(tune)
-    stages = {search_id(trial): trial for trial in of_seed if trial.tune}
-    before = {search: select(trial, results) for search, trial in stages.items()}
-    tried = [
-        ranked(before[search_id(trial)], trial.tune) if trial.tune else grid[n]
-        for n, trial in enumerate(of_seed)
-    ]
+    of_seed = trials[: len(trials) // len(tune.seeds)]
+    tried = _settings(of_seed, points(tune), results, {} if known is None else known)
     scores, whole = list[float](), []
     for n in range(len(tried)):
         members = ended[n :: len(tried)]
@@ -134,6 +130,18 @@ def select(run: RunSpec, results: Path) -> Winner:
         "runs": [trial.id for trial in trials],
         "on_edge": _on_edge(tried[order[0]], tune, tried),
     }
+
+
+def _settings(
+    trials: list[RunSpec], grid: list[Settings], results: Path, known: dict[str, Winner]
+) -> list[Settings]:
+    """What trials of one seed try: points of the grid, or what an earlier stage chose."""
+    for search, trial in {search_id(trial): trial for trial in trials if trial.tune}.items():
+        known[search] = known.get(search) or select(trial, results, known)
+    return [
+        ranked(known[search_id(trial)], trial.tune) if trial.tune else grid[n]
+        for n, trial in enumerate(trials)
+    ]
 
 
 def ranked(winner: Winner, tune: Tune) -> dict[str, Any]:

@@ -191,7 +191,7 @@ class Collected:
                 found = read_json(results.winner(search))
             with suppress(FedbenchError):  # sound trials, as the file may have been edited since
                 if trials and all(results.run(trial.id).has_record() for trial in trials):
-                    found = select(run, results.root)
+                    found = select(run, results.root, self._winners)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self._winners[search] = found if whole else {}
         return self._winners[search]

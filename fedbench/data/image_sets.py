@@ -30,8 +30,6 @@ class ImageSet(Source):
     since torchvision might use plain http and checks them by md5 only.
     """
 
-    SHAPE: ClassVar[tuple[int, int, int]]  # channels, height, width
-    CLASSES: ClassVar[int]
     USUAL: ClassVar[Normalisation]
     REMOTES: ClassVar[Mapping[str, Remote]] = {}
 

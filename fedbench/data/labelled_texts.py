@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -33,8 +33,6 @@ class TextSet(Source):
     substitute of the `vocabulary` most frequent words of the training texts; 'auto' is 'pretrained'
     if its files are there, else 'words'.
     """
-
-    CLASSES: ClassVar[int]
 
     length: int
     vocabulary: int

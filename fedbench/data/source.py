@@ -6,6 +6,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from platformdirs import user_cache_dir
 
@@ -21,6 +22,12 @@ _PATIENCE = 30  # seconds without a byte of a download
 @dataclass(frozen=True)
 class Source(Checked, ABC):
     """Where a data set comes from; those of fedbench are classes in `fedbench/data/sources`."""
+
+    # What is known before loading is also read from the file itself, without import
+    SAMPLES: ClassVar[tuple[int, int]]  # training and test samples
+    SHAPE: ClassVar[tuple[int, ...]]  # channels, height, width, or features
+    CLASSES: ClassVar[int]
+    LARGEST: ClassVar[int]  # test samples of the largest class
 
     @abstractmethod
     def load(self, folder: Path) -> Dataset:

@@ -7,7 +7,6 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,10 +36,10 @@ class AGNews(TextSet):
     fewer, all of them are used, and the origin of the data set says so.
     """
 
-    EXTRA: ClassVar[str] = "text"
-    SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
-    CLASSES: ClassVar[int] = 4
-    LARGEST: ClassVar[int] = 1900  # test samples of the largest class
+    EXTRA = "text"
+    SAMPLES = (60_000, 7_600)
+    CLASSES = 4
+    LARGEST = 1900
 
     share: Share = 0.5
     seed: Natural = 0
@@ -114,10 +113,10 @@ class SST5(TextSet):
     and all training sentences go to clients; without it that file is not read.
     """
 
-    EXTRA: ClassVar[str] = "text"
-    SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
-    CLASSES: ClassVar[int] = 5
-    LARGEST: ClassVar[int] = 633  # test samples of the largest class
+    EXTRA = "text"
+    SAMPLES = (8_544, 2_210)
+    CLASSES = 5
+    LARGEST = 633
 
     length: Length = 128  # tokens
     vocabulary: Count = 20_000  # words of the substitute tokenizer

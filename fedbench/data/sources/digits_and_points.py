@@ -28,10 +28,10 @@ class Digits(Source):
     """
 
     numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
-    SAMPLES: ClassVar[tuple[int, int]] = (1_442, 355)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (1, 8, 8)  # channels, height, width
-    CLASSES: ClassVar[int] = 10
-    LARGEST: ClassVar[int] = 36  # test samples of the largest class
+    SAMPLES = (1_442, 355)
+    SHAPE = (1, 8, 8)
+    CLASSES = 10
+    LARGEST = 36
 
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""
@@ -66,10 +66,10 @@ class DigitPairs(Source):
     occurs twice. The pairs are the same for every run, seed and library version.
     """
 
-    SAMPLES: ClassVar[tuple[int, int]] = (6_000, 2_000)  # by default
+    SAMPLES = (6_000, 2_000)  # by default
     numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
-    SHAPE: ClassVar[tuple[int, int, int]] = (1, 16, 16)  # channels, height, width
-    CLASSES: ClassVar[int] = 100  # by default
+    SHAPE = (1, 16, 16)
+    CLASSES = 100  # by default
 
     train: Annotated[int, Ge(1), Le(5_000)] = 60  # training pairs per class
     test: Annotated[int, Ge(1), Le(500)] = 20  # test pairs per class
@@ -134,9 +134,9 @@ class Synthetic(Source):
     on `seed` alone, not on the seed of the run.
     """
 
-    SAMPLES: ClassVar[tuple[int, int]] = (20_101, 2_248)  # by default
-    CLASSES: ClassVar[int] = 10
-    SHAPE: ClassVar[tuple[int]] = (60,)  # features
+    SAMPLES = (20_101, 2_248)  # by default
+    CLASSES = 10
+    SHAPE = (60,)
 
     alpha: NonNegative = 1.0  # how much the users' models differ
     beta: NonNegative = 1.0  # how much their points differ
@@ -198,9 +198,9 @@ class Toy(Source):
     """
 
     numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
-    SAMPLES: ClassVar[tuple[int, int]] = (300, 1_000)  # by default
-    SHAPE: ClassVar[tuple[int]] = (2,)  # features
-    CLASSES: ClassVar[int] = 4
+    SAMPLES = (300, 1_000)  # by default
+    SHAPE = (2,)
+    CLASSES = 4
 
     train: Count = 300  # points
     test: Count = 1_000  # points

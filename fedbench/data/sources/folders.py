@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
@@ -79,7 +79,7 @@ class HuggingFace(Source):
     `huggingface`.
     """
 
-    EXTRA: ClassVar[str] = "huggingface"
+    EXTRA = "huggingface"
 
     path: str = ""
     x: str = "image"
@@ -129,7 +129,7 @@ class Leaf(Source):
     groups: see the partition `natural`.
     """
 
-    SHAPE: ClassVar[tuple[int, int, int]] = (1, _SIDE, _SIDE)  # of FEMNIST
+    SHAPE = (1, _SIDE, _SIDE)  # of FEMNIST
 
     name: Literal["femnist", "shakespeare"] = "femnist"
 

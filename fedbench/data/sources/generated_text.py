@@ -57,10 +57,10 @@ class Topics(TextSet):
     often than its last. The sentences are the same for every run, seed and library version.
     """
 
-    EXTRA: ClassVar[str] = "text"
-    SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
-    CLASSES: ClassVar[int] = 4
-    LARGEST: ClassVar[int] = 125  # test samples of the largest class
+    EXTRA = "text"
+    SAMPLES = (2_000, 500)
+    CLASSES = 4
+    LARGEST = 125
 
     length: Length = 16  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
@@ -94,10 +94,10 @@ class Grades(TextSet):
     sentences are the same for every run, seed and library version.
     """
 
-    EXTRA: ClassVar[str] = "text"
-    SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
-    CLASSES: ClassVar[int] = 5
-    LARGEST: ClassVar[int] = 160  # test samples of the largest class
+    EXTRA = "text"
+    SAMPLES = (2_000, 500)
+    CLASSES = 5
+    LARGEST = 160
     numerics: ClassVar[dict[str, int]] = {"always": 4}  # two clauses in place of three
 
     length: Length = 15  # tokens

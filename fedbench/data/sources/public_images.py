@@ -39,11 +39,11 @@ def _cifar(file: str, sha256: str) -> dict[str, Remote]:
 class MNIST(ImageSet):
     """Handwritten digits, 28×28 grey, 10 classes (LeCun et al., Proc. IEEE 1998)."""
 
-    SAMPLES: ClassVar[tuple[int, int]] = (60_000, 10_000)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (1, 28, 28)  # channels, height, width
-    CLASSES: ClassVar[int] = 10
-    LARGEST: ClassVar[int] = 1135  # test samples of the largest class
-    USUAL: ClassVar[Normalisation] = Normalisation((0.1307,), (0.3081,))
+    SAMPLES = (60_000, 10_000)
+    SHAPE = (1, 28, 28)
+    CLASSES = 10
+    LARGEST = 1135
+    USUAL = Normalisation((0.1307,), (0.3081,))
     REMOTES: ClassVar[dict[str, Remote]] = {
         f"MNIST/raw/{name}-ubyte.gz": (f"{_MNIST}/{name}-ubyte.gz", sha256)
         for name, sha256 in _MNIST_SHA256.items()
@@ -54,10 +54,10 @@ class MNIST(ImageSet):
 class CIFAR10(ImageSet):
     """Small photographs, 32×32 colour, 10 classes (Krizhevsky, 2009)."""
 
-    SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (3, 32, 32)  # channels, height, width
-    CLASSES: ClassVar[int] = 10
-    LARGEST: ClassVar[int] = 1000  # test samples of the largest class
+    SAMPLES = (50_000, 10_000)
+    SHAPE = (3, 32, 32)
+    CLASSES = 10
+    LARGEST = 1000
     USUAL = Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
     REMOTES = _cifar(
         "cifar-10-python.tar.gz", "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"
@@ -68,10 +68,10 @@ class CIFAR10(ImageSet):
 class CIFAR100(ImageSet):
     """Small photographs, 32×32 colour, 100 fine classes (Krizhevsky, 2009)."""
 
-    SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (3, 32, 32)  # channels, height, width
-    CLASSES: ClassVar[int] = 100
-    LARGEST: ClassVar[int] = 100  # test samples of the largest class
+    SAMPLES = (50_000, 10_000)
+    SHAPE = (3, 32, 32)
+    CLASSES = 100
+    LARGEST = 100
     USUAL = Normalisation((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
     REMOTES = _cifar(
         "cifar-100-python.tar.gz",
@@ -104,10 +104,10 @@ class ImageNet100(Source):
     numbered in the order of their folders' names; the validation images are the test set.
     """
 
-    SAMPLES: ClassVar[tuple[int, int]] = (126_689, 5_000)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (3, 224, 224)  # channels, height, width, by default
-    CLASSES: ClassVar[int] = 100
-    LARGEST: ClassVar[int] = 50  # test samples of the largest class
+    SAMPLES = (126_689, 5_000)
+    SHAPE = (3, 224, 224)  # by default
+    CLASSES = 100
+    LARGEST = 50
 
     size: Count = 224  # pixels
 
@@ -198,10 +198,10 @@ class TinyImageNet(ImageSet):
     have no published labels. Classes are numbered in the order of their WordNet ids.
     """
 
-    SAMPLES: ClassVar[tuple[int, int]] = (100_000, 10_000)  # training and test samples
-    SHAPE: ClassVar[tuple[int, int, int]] = (3, 64, 64)  # channels, height, width
-    CLASSES: ClassVar[int] = 200
-    LARGEST: ClassVar[int] = 50  # test samples of the largest class
+    SAMPLES = (100_000, 10_000)
+    SHAPE = (3, 64, 64)
+    CLASSES = 200
+    LARGEST = 50
     USUAL = Normalisation((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821))
 
     def published(self, folder: Path) -> Arrays:

@@ -63,7 +63,8 @@ from pydantic import Field
 from fedbench.base.checks import NonNegative, Positive, Strict
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
 
-Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
+Named = str | tuple[str, ...] | Where  # levels
+Side = float | Named  # what is compared
 OTHERS = "others"
 _SIDES = ("winner", "loser", "of", "to", "minus")
 
@@ -169,9 +170,9 @@ class Trend(Statement):
     """The value rises along these levels."""
     along: Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
     """The levels along which it rises, by axis; the n-th levels of several axes belong together."""
-    of: str | tuple[str, ...] | Where | None = None
+    of: Named | None = None
     """Whose value rises: a level of `method`, a list, levels by axis; else every cell's."""
-    minus: str | tuple[str, ...] | Where | None = None
+    minus: Named | None = None
     """Whose value is subtracted, so that the gap between the two must rise."""
     steps: Literal["each", "overall"] = "each"
     """Whether the value rises at each step, or overall: on a straight line fitted to the levels as
@@ -201,7 +202,7 @@ class Slope(Statement):
 
     kind: Literal["slope"]
     """The metric is above or below zero."""
-    of: str | tuple[str, ...] | Where
+    of: Named
     """Whose slope: a level of `method`, a list of them, or levels by axis."""
     goes: Literal["up", "down"]
     """up: the slope is above zero; down: it is below zero."""

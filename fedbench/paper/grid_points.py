@@ -73,9 +73,6 @@ class Point(NamedTuple):
     settings: Settings
 
 
-_Points = dict[str, list[Point]]  # by paper, of all of its grids
-
-
 def expanded(file: Path, paper: Paper) -> list[Point]:
     """All points of a paper's grids; raises `FedbenchError` on settings that do not fit."""
     found = []
@@ -130,29 +127,31 @@ def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iter
 
 
 def check_scale(
-    file: Path, scale: Scale, papers: dict[str, Paper], points: _Points, known: set[str]
+    file: Path,
+    scale: Scale,
+    papers: dict[str, Paper],
+    points: dict[str, list[Point]],
+    known: set[str],
 ) -> None:
     """Refuse a scale that names what these papers, of all that are `known`, have not.
 
-    What it says of other papers, or of all papers, is not checked without them.
+    What it says of other papers, or of all papers, is not checked without them. points: of all
+    grids of each paper.
     """
-    cuts = {name: by for name, by in scale.papers.items() if name in papers}
-    named: list[tuple[str, Where, Axes]] = []
     if papers.keys() >= known:
         axes = _axes(papers.values())
-        named += [("levels", {**scale.levels}, axes)]
-        named += [("seed_cases.where", case.where, axes) for case in scale.seed_cases]
-    named += [(f"papers.{k}.levels", {**by.levels}, _axes([papers[k]])) for k, by in cuts.items()]
-    for name, by in cuts.items():
-        _check_cases(f"{file}: papers.{name}", by, points[name])
-    for field, where, axes in named:
-        check_where(f"{file}: {field}", where, axes)
-    for name in scale.papers:
+        check_where(f"{file}: levels", scale.levels, axes)
+        for case in scale.seed_cases:
+            check_where(f"{file}: seed_cases.where", case.where, axes)
+    for name, by in scale.papers.items():
         require_among(f"{file}: papers", "paper", name, known)
-    for name, by in cuts.items():
-        keys = [key for key, _ in papers[name].everything()]
-        for key in by.keep or ():
-            require_among(f"{file}: papers.{name}.keep", "table or figure", key, keys)
+        if paper := papers.get(name):
+            place = f"{file}: papers.{name}"
+            _check_cases(place, by, points[name])
+            check_where(f"{place}.levels", by.levels, _axes([paper]))
+            keys = [key for key, _ in paper.everything()]
+            for key in by.keep or ():
+                require_among(f"{place}.keep", "table or figure", key, keys)
 
 
 def _axes(papers: Iterable[Paper]) -> Axes:
@@ -198,12 +197,13 @@ def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
         alike = [x.title for x in kept.values() if x.title.startswith((f"{title} ", f"{title}, "))]
         items.append((title, [longer.removeprefix(title).lstrip(", ") for longer in alike]))
     told = _points(paper, chosen, [case for case in by.seed_cases if not case.seeds])
-    axes: dict[str, dict[Level, None]] = {}
-    for axis, levels in (pair for grid in paper.grids.values() for pair in grid.axes.items()):
-        gone = [x for x in levels if x not in by.levels.get(axis, levels)]
-        axes.setdefault(axis, {}).update(dict.fromkeys(gone))
-    gone_levels = {axis: tuple(gone) for axis, gone in axes.items() if gone}
-    return LeftOut(items, told, gone_levels, by.about, paper.axes)
+    gone = {
+        axis: tuple(dict.fromkeys(x for x in levels if x not in by.levels[axis]))
+        for axis, levels in _axes([paper]).items()
+        if axis in by.levels
+    }
+    levels = {axis: levels for axis, levels in gone.items() if levels}
+    return LeftOut(items, told, levels, by.about, paper.axes)
 
 
 def _points(paper: Paper, chosen: Paper, cases: list[SeedCase]) -> list[tuple[str, list[str]]]:

@@ -66,13 +66,12 @@ def _at_target(rows: pd.DataFrame, metric: str, target: Target) -> pd.Series:
 def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     """The moment over evaluated rounds; a run with fewer than asked for, or than vary, has none."""
     full = _filled(rows, asked.metric)
-    if asked.at == "last":
-        full = full.dropna(subset=[asked.metric]).sort_values("round", kind="stable")
-        full = full.groupby("run_id").tail(asked.last)
-    elif asked.last:
+    if asked.last and asked.at != "last":
         end = full.groupby("run_id")["round"].transform("max")
         full = full[(full["round"] > end - asked.last) & (end >= asked.last)]
     full = full.dropna(subset=[asked.metric])
+    if asked.at == "last":
+        full = full.sort_values("round", kind="stable").groupby("run_id").tail(asked.last)
     by_run = full.groupby("run_id")[asked.metric]
     if asked.at == "jumps":
         found = by_run.diff().abs().groupby(full["run_id"]).mean().dropna()

@@ -74,21 +74,20 @@ _TAKEN = {  # by what a probe declares: columns that are there without it
 
 
 def columns(run: RunSpec) -> set[str]:
-    """The columns of a run's history; scores have one per model that the run's parts name."""
+    """The columns of a run's history, and of its other tables as 'steps/cosine'.
+
+    Scores have one per model that the run's parts name.
+    """
     parts = [registry.find("method", part.name).constants for part in run.parts]
     models = [name for part in parts for name in part.get("MODELS", ())]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
     scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
     probes = [registry.find("probe", probe.name) for probe in run.watch]
-    return {*ENGINE, *scores, *(name for probe in probes for name in _declared(probe, "COLUMNS"))}
-
-
-def tables(run: RunSpec) -> set[str]:
-    """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
-    probes = [registry.find("probe", probe.name) for probe in run.watch]
-    written = {probe.name: _declared(probe, "TABLE") for probe in probes}
-    return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
+    watched = {name for probe in probes for name in _declared(probe, "COLUMNS")}
+    tables = HELD | {probe.name: _declared(probe, "TABLE") for probe in probes}
+    held = {f"{table}/{name}" for table, names in tables.items() for name in names}
+    return {*ENGINE, *scores, *watched, *held}
 
 
 def meaning(name: str) -> Meaning | None:
@@ -108,17 +107,16 @@ def require_measured(metrics: Iterable[str], runs: list[RunSpec]) -> None:
         (*(x and x.name for x in (*run.watch, None, *run.parts)), bool(run.validation)): run
         for run in runs
     }.values()
-    every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
-    known = [set().union(*(there[of] for there in every)) for of in (False, True)]
+    known = set[str]().union(*map(columns, kinds))
     asked = (column for metric in metrics for column in reading(metric).columns)
-    name = next((each for each in asked if each not in known["/" in each]), None)
+    name = next((each for each in asked if each not in known), None)
     if name is None or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
     for probe, entry in registry.entries("probe").items():
         if column in _declared(entry, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
-    raise unknown("metric", name, known["/" in name])
+    raise unknown("metric", name, [each for each in known if ("/" in each) == ("/" in name)])
 
 
 @cache

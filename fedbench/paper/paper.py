@@ -104,10 +104,9 @@ class Paper(Strict):
         return self
 
 
-_Read = tuple[dict[str, Paper], dict[str, str], dict[str, Path]]
-
-
-def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> _Read:
+def load_papers(
+    workflow: Path, names: tuple[str, ...] = ()
+) -> tuple[dict[str, Paper], dict[str, str], dict[str, Path]]:
     """Papers by file name, plug-ins too, their texts, and the files of all that there are.
 
     Raises `FedbenchError` on none, or two of one name.

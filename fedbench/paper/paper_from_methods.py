@@ -10,6 +10,7 @@ from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
+from fedbench.paper.axis_levels import Settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import Target, reading
@@ -25,7 +26,7 @@ _COSTS = {"megabytes": "traffic", "thousand_sample_passes": "computation"}
 class Bench:
     """What is compared with what, in every combination of data sets and partitions."""
 
-    methods: Mapping[str, dict[str, Any]]  # settings, none of a named method, by the name shown
+    methods: Mapping[str, Settings]  # none of a named method, by the name shown
     datasets: Sequence[Any] = ("digits",)
     partitions: Sequence[Any] = ("iid",)
     settings: Mapping[str, Any] = field(default_factory=dict)  # of all runs
@@ -35,13 +36,13 @@ class Bench:
     targets: Sequence[float] = ()  # scores for which tables say what it takes to reach them
 
 
-def chosen_methods(entries: str | Iterable[Any]) -> dict[str, dict[str, Any]]:
+def chosen_methods(entries: str | Iterable[Any]) -> dict[str, Settings]:
     """The settings that make each method, by the names that tables show; a text has commas.
 
     `MOON` is a named method or a part, `FedAvg+fedsam` is both together, and `{mine: [MOON,
     {fedsam: {rho: 0.1}}]}` gives a list of parts a name; `all` is every named method.
     """
-    methods: dict[str, dict[str, Any]] = {}
+    methods: dict[str, Settings] = {}
     entries = read_value(f"[{entries}]") if isinstance(entries, str) else list(entries)
     for entry in entries:
         for name, settings in _entry(entry).items():
@@ -53,7 +54,7 @@ def chosen_methods(entries: str | Iterable[Any]) -> dict[str, dict[str, Any]]:
     return methods
 
 
-def _entry(entry: Any) -> dict[str, dict[str, Any]]:
+def _entry(entry: Any) -> dict[str, Settings]:
     named = compositions()
     if entry == "all":
         return {name: {} for name in named}
@@ -139,7 +140,7 @@ def _refuse_twice(bench: Bench) -> None:
             raise FedbenchError(f"{refused}: tune searches it; leave one of them out")
 
 
-def _watched(bench: Bench) -> dict[str, Any]:
+def _watched(bench: Bench) -> Settings:
     """The probes of the leaderboard's columns beside those asked for; one needs classes."""
     watch = bench.settings.get("watch", [])
     asked = list(watch) if isinstance(watch, list | tuple) else [watch]

@@ -70,8 +70,7 @@ class Printed:
 
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
-    text = read_text(path) if exists(path) else None
-    return _once(path, () if text is None else _rows(path, text))
+    return _once(path, _rows(path, read_text(path)) if exists(path) else ())
 
 
 def printed_numbers(file: Path, paper: Paper) -> Printed:
@@ -84,7 +83,7 @@ def numbers_at(places: Mapping[str, Sequence[Place]], file: Path) -> Printed:
     printed = read_printed(file.with_suffix(".printed.csv"))
     odd = {place.table for place in printed.numbers if _by_value(place) != place}
     there = [x for of_table in places.values() for x in of_table if x.table in odd]
-    homes = {**{_by_value(x): x for x in there}, **{x: x for x in there}}
+    homes = {_by_value(x): x for x in there} | {x: x for x in there}
     found = [(homes.get(x) or homes.get(_by_value(x)) or x, n) for x, n in printed.numbers.items()]
     return _once(printed.path, found)
 
@@ -115,12 +114,11 @@ def _rows(path: Path, text: str) -> Iterator[tuple[Place, Stat]]:
     try:
         if next(reader, None) != _COLUMNS:
             raise FedbenchError(f"{path}: the columns must be {header}, as its first line says")
-        for cells in reader:
-            if cells and len(cells) != len(_COLUMNS):
+        for cells in filter(None, reader):
+            if len(cells) != len(_COLUMNS):
                 told = f"has {len(cells)} cells; it must have {len(_COLUMNS)}: {header}"
                 raise FedbenchError(f"{path}: line {reader.line_num} {told}")
-            if cells:
-                yield _number(path, reader.line_num, cells)
+            yield _number(path, reader.line_num, cells)
     except csv.Error as error:
         raise FedbenchError(f"{path}: line {reader.line_num}: no CSV ({error})") from None
 

@@ -7,23 +7,21 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.checks import Name, Strict, checked
+from fedbench.base.checks import Name, Natural, Positive, Strict, checked
 from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import load_named
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import LISTED, NAMED, Choice, RunSpec
 
-Replacements = dict[str, Choice]
-
-_KINDS = {**{name: name for name in NAMED}, **LISTED}  # the setting → the kind of what it names
+_KINDS = {name: name for name in NAMED} | LISTED  # the setting → the kind of what it names
 _SHARES = ("participation", "validation")
 
 
 class Numbers(Strict):
     """Changes to the numbers of a paper's runs that make them cheaper."""
 
-    factors: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    factors: dict[str, Positive] = Field(default_factory=dict)
     """Numeric settings are multiplied by these; a share stays at most 1, a count at least 1."""
     limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings, which apply after the factors."""
@@ -41,7 +39,7 @@ class ScaleCase(Numbers):
     parameters of what is named ({dataset: [agnews, sst5], model: distilbert, partition.alpha: 0.1,
     participation: 0.01})."""
 
-    def means(self, settings: dict[str, Any]) -> bool:
+    def means(self, settings: Settings) -> bool:
         """Whether a run with these settings, as in the paper, is meant."""
         for name, wanted in self.where.items():
             field, _, parameter = name.partition(".")
@@ -60,7 +58,7 @@ class ScaleCase(Numbers):
 class SeedCase(Strict):
     """How many seeds some points of a paper's grids have."""
 
-    seeds: Annotated[int, Field(ge=0)]
+    seeds: Natural
     """The most seeds: the first ones are run; 0 leaves these points out."""
     where: Where = Field(default_factory=dict)
     """The points meant, by their levels: {method: [MFL, RMFL]}; all by default."""
@@ -99,7 +97,7 @@ class Cut(Numbers):
     """false drops the searches, so that runs use the settings written beside them."""
     cases: tuple[ScaleCase, ...] = ()
     """Further changes to the runs of some data sets or models."""
-    substitutes: dict[str, Replacements] = Field(default_factory=dict)
+    substitutes: dict[str, dict[str, Choice]] = Field(default_factory=dict)
     """What replaces what, by kind ('dataset', 'model', 'partition', 'sampler', 'work', 'parts',
     'watch'): {dataset: {cifar10: digits}}. Where the name stays, only the parameters given are
     replaced."""
@@ -129,7 +127,7 @@ class Cut(Numbers):
                     registry.find(_KINDS[field], str(level))
         return self
 
-    def numbers(self, settings: dict[str, Any]) -> Numbers:
+    def numbers(self, settings: Settings) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
         changes: dict[str, dict[str, Any]] = {field: {} for field in Numbers.model_fields}
         for each in (self, *(case for case in self.cases if case.means(settings))):
@@ -143,7 +141,7 @@ class Scale(Cut):
 
     about: str
     """What this scale is for and what it leaves out; every report prints it."""
-    speeds: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    speeds: dict[str, Positive] = Field(default_factory=dict)
     """Samples per second that one core trains on, by model as reports write it: the plan uses them
     until a run has been timed."""
     papers: dict[Name, Cut] = Field(default_factory=dict)
@@ -152,18 +150,21 @@ class Scale(Cut):
     def of(self, paper: str) -> Cut:
         """The cut of one paper: entries for this paper win over those for all papers."""
         special = self.papers.get(paper, Cut())
-        kinds = {*self.substitutes, *special.substitutes}
-        pairs = {k: (self.substitutes.get(k, {}), special.substitutes.get(k, {})) for k in kinds}
-        joined: dict[str, Any] = {"substitutes": {k: a | b for k, (a, b) in pairs.items()}}
-        both = (*Numbers.model_fields, "levels")
-        joined |= {k: getattr(self, k) | getattr(special, k) for k in both}
-        joined |= {k: getattr(self, k) + getattr(special, k) for k in ("cases", "seed_cases")}
-        own = {k: getattr(special, k) for k in ("seeds", "tune", "keep")}
-        joined |= {k: getattr(self, k) if each is None else each for k, each in own.items()}
-        return Cut(about=special.about, **joined)
+        substitutes = self.substitutes | {
+            kind: self.substitutes.get(kind, {}) | own for kind, own in special.substitutes.items()
+        }
+        joined: dict[str, Any] = {"about": special.about, "substitutes": substitutes}
+        for field in (*Numbers.model_fields, "levels"):
+            joined[field] = getattr(self, field) | getattr(special, field)
+        for field in ("cases", "seed_cases"):
+            joined[field] = getattr(self, field) + getattr(special, field)
+        for field in ("seeds", "tune", "keep"):
+            own = getattr(special, field)
+            joined[field] = getattr(self, field) if own is None else own
+        return Cut(**joined)
 
 
-def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
+def cut(settings: Settings, by: Cut) -> Settings:
     """A run's settings after the cut."""
     small, numbers = dict(settings), by.numbers(settings)
     for kind, replacements in by.substitutes.items():
@@ -189,7 +190,7 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     return small
 
 
-def _above(settings: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+def _above(settings: Settings, limits: dict[str, float]) -> Settings:
     """The limits of the numbers among the settings that are above them."""
     return {
         field: type(settings[field])(most)
@@ -208,7 +209,7 @@ def _times(field: str, value: float, factor: float) -> float:
     return round(value * factor, 12)  # 0.05 · 6 is 0.3
 
 
-def _substituted(chosen: Any, replacements: Replacements) -> Any:
+def _substituted(chosen: Any, replacements: dict[str, Choice]) -> Any:
     if isinstance(chosen, list | tuple):
         return [_substituted(each, replacements) for each in chosen]
     choice = checked(Choice, chosen)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from fedbench.base.checks import Strict
+from fedbench.base.checks import Natural, Strict
 from fedbench.paper.axis_levels import Settings
 from fedbench.paper.yaml_notation import Level, Where
 from fedbench.spec import Choice
@@ -21,7 +21,6 @@ class Case(Strict):
 
 
 Axes = dict[str, tuple[Level, ...]]
-_AxesInFiles = dict[str, tuple[Level, ...] | Literal["every"]]
 
 
 class Grid(Strict):
@@ -30,7 +29,7 @@ class Grid(Strict):
     axes: Axes
     """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes;
     `method: every` takes all named methods, and the methods in your own folder."""
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+    seeds: Annotated[tuple[Natural, ...], Field(min_length=1)]
     """Each combination is trained once with each of these seeds."""
     settings: Settings = Field(default_factory=dict)
     """Settings of all runs of this grid. They win over those of the paper and of the levels, but
@@ -43,7 +42,11 @@ class Grid(Strict):
     """true: searches try, beside their own values, those of each named method's main parameter
     (`search` in fedbench/spec/compositions.yaml)."""
 
-    @field_validator("axes", mode="before", json_schema_input_type=_AxesInFiles)
+    @field_validator(
+        "axes",
+        mode="before",
+        json_schema_input_type=dict[str, tuple[Level, ...] | Literal["every"]],
+    )
     @classmethod
     def _spell_out_methods(cls, axes: Any) -> Any:
         if isinstance(axes, dict) and axes.get("method") == "every":

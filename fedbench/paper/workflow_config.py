@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from fedbench.base.checks import Name, Strict
+from fedbench.base.checks import Name, Natural, NonNegative, Strict
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import at_home
 
@@ -62,13 +62,13 @@ class Settings(Strict):
     none: they stand in the pages, and their numbers in CSV files."""
     data_dir: Place
     """The folder of the data files; empty: FEDBENCH_DATA, else the user's cache."""
-    runs_per_job: Annotated[int, Field(ge=0)]
+    runs_per_job: Natural
     """The most runs that share a process; 0: 96, on a cluster as many as take 20 minutes."""
     device: Device
     """Where to train: auto, cpu, cuda or cuda:1."""
     workers: Annotated[int, Field(ge=1)]
     """Threads of a process that train clients side by side; cores that a job asks for."""
-    gpus: Annotated[float, Field(ge=0)]
+    gpus: NonNegative
     """GPUs that each training job asks for, such as 1, or 0.25 where four jobs share one."""
     tracking_uri: Place
     """MLflow's place; empty: mlflow.db in the folder of the results."""

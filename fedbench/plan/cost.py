@@ -124,7 +124,6 @@ def by_table(
     plan: Plan,
     speeds: Speeds,
     folder: Path = Path(),
-    cores: int | None = None,
     parts: Sequence[tuple[str, Plan]] = (),
     most: int | None = None,
 ) -> dict[str, Budget]:
@@ -139,17 +138,16 @@ def by_table(
         needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
     needed["all, shared runs once"] = list(plan.runs)
     needed |= {name: list(part.runs) for name, part in parts}
-    budgets = {}
+    budgets, cores = {}, here()
     for name, ids in needed.items():
         of_runs = {run_id: all_costs[run_id] for run_id in ids}
         seconds = {run_id: cost.core_seconds for run_id, cost in of_runs.items()}
-        on = cores or here()
-        jobs = make_jobs(plan, seconds, cores=on)
+        jobs = make_jobs(plan, seconds, cores=cores)
         budgets[name] = Budget(
             len(of_runs),
             sum(cost.passes for cost in of_runs.values()),
             sum(cost.gpu_seconds for cost in of_runs.values()) / 3600,
-            elapsed([job.seconds for job in jobs], on) / 3600,
+            elapsed([job.seconds for job in jobs], cores) / 3600,
             0.02 * len(of_runs) + sum(cost.rows for cost in of_runs.values()) * 1e-4,
         )
     return budgets

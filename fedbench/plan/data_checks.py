@@ -12,6 +12,7 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.base.grouping import grouped
+from fedbench.data.source import Source
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
 
@@ -28,23 +29,24 @@ def data_key(choice: Choice) -> str:
 
 def samples(choice: Choice, folder: Path) -> tuple[int, int]:
     """Training and test samples; a data set that does not declare them is read from `folder`."""
-    return _samples(choice.name, json.dumps(choice.params), folder) or _USUAL
+    return _samples(choice.name, json.dumps(choice.params), folder)
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
     """Training and test samples as declared; where they are not, a guess without reading a file."""
     with suppress(FedbenchError):  # what is wrong with it is said by the job that plans
-        return _samples(choice.name, json.dumps(choice.params), None) or _USUAL
+        return _samples(choice.name, json.dumps(choice.params), None)
     return _USUAL
 
 
 @cache
-def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int] | None:
-    """As declared, else as counted in a folder, if one is named."""
-    source = registry.build("dataset", name, json.loads(params))
-    declared: tuple[int, int] | None = source.samples()
-    if declared or folder is None:
+def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int]:
+    """As declared, else as counted in a folder, if one is named, else a guess."""
+    source: Source = registry.build("dataset", name, json.loads(params))
+    if declared := source.samples():
         return declared
+    if folder is None:
+        return _USUAL
     dataset = source.load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 
@@ -79,7 +81,7 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     files: dict[str, dict[str, list[str]]] = {}
     readers: dict[str, dict[str, set[str]]] = {}  # of each file, the versions of each data set
     for run, record in told:
-        for file, checksum in _files(run.dataset, record.get("data", {})):
+        for file, checksum in _files(run.dataset, record["data"]):
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
             readers.setdefault(file, {}).setdefault(str(run.dataset), set()).add(checksum)
     for dataset, members in grouped(told, lambda each: str(each[0].dataset)).items():
@@ -100,10 +102,10 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
 
 def _versions(records: list[Record]) -> dict[str, list[str]]:
     """Run ids by the checksum of their data, or of its files where an early record has no other."""
-    everywhere = all("checksum" in record.get("data", {}) for record in records)
+    everywhere = all("checksum" in record["data"] for record in records)
     groups: dict[str, list[str]] = {}
     for record in records:
-        data = record.get("data", {})
+        data = record["data"]
         of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
         groups.setdefault(data["checksum"] if everywhere else of_files, []).append(record["id"])
     return groups
@@ -134,7 +136,7 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     remedy = "delete it, and the same command of Snakemake loads the data again"
     with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
         loaded = read_json(file).get("checksum") if exists(file) else None
-    trained = record.get("data", {}).get("checksum")
+    trained = record["data"].get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"{file}: data set '{run.dataset}' has been replaced, as its checksum is now "

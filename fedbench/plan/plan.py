@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import at, require_among
+from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
 from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
@@ -13,7 +14,7 @@ from fedbench.paper.paper import Paper, load_papers, only, part_of, selected, wi
 from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
 from fedbench.paper.run_checks import check_paper
 from fedbench.paper.scale import Scale, load_scale
-from fedbench.paper.yaml_notation import Level, Where
+from fedbench.paper.yaml_notation import Where
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import RunSpec
 
@@ -142,20 +143,18 @@ def assembled(
     runs: Runs,
 ) -> Plan:
     """The plan of these cells: what is asked for of whole papers, and what the scale leaves."""
-    rounds: dict[str, dict[str, set[int]]] = {name: {} for name in whole}
-    coords: dict[tuple[str, str], list[dict[str, Level]]] = {}
-    for cell in cells:
-        rounds[cell.paper].setdefault(cell.grid, set()).add(cell.run.rounds)
-        coords.setdefault((cell.paper, cell.grid), []).append(cell.coords)
+    of_grid = grouped(cells, lambda cell: (cell.paper, cell.grid))
     asked, shown, left = dict[str, Paper](), dict[str, Paper](), dict[str, LeftOut]()
     for name, paper in selected(whole, tables).items():
-        by, asked[name] = cuts.of(name), with_rounds(paper, rounds[name])
+        found = {grid: there for (of, grid), there in of_grid.items() if of == name}
+        rounds = {grid: {cell.run.rounds for cell in found[grid]} for grid in found}
+        by, asked[name] = cuts.of(name), with_rounds(paper, rounds)
         kept = only(name, asked[name], by.keep)
         # not the tables and figures of which the scale leaves no point
         there = {
             key
             for key, item in kept.items()
-            if any(matches(at, item.where) for at in coords.get((name, item.grid), ()))
+            if any(matches(cell.coords, item.where) for cell in found.get(item.grid, ()))
         }
         shown[name] = part_of(kept, there | {*kept.facts}, kept.grids)
         left[name] = left_out(asked[name], shown[name], by)

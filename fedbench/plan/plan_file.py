@@ -21,6 +21,7 @@ from fedbench.plan.plan import Cell, Plan, assembled
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
+_OF_PLAN = ("scale", "cuts", "tables", "texts", "searches", "trials")
 _OF_POINT = ("paper", "grid", "coords", "substituted")  # of a cell, and of its point in the file
 _MAKE_IT = "start the workflow, or make it with `fedbench plan --write`"
 
@@ -29,8 +30,7 @@ def _content(plan: Plan) -> dict[str, Any]:
     """What is written of a plan but the settings of its runs, for which their ids stand."""
     points = grouped(plan.cells, lambda cell: (cell.paper, cell.grid, *cell.coords.items()))
     content = {
-        **{name: getattr(plan, name) for name in ("scale", "cuts", "tables", "texts")},
-        **{name: getattr(plan, name) for name in ("searches", "trials")},
+        **{name: getattr(plan, name) for name in _OF_PLAN},
         "points": [
             {name: getattr(cells[0], name) for name in _OF_POINT}
             | {"runs": [(cell.seed, cell.run_id) for cell in cells]}
@@ -59,9 +59,10 @@ def to_json(plan: Plan) -> str:
 
 def write_plan(plan: Plan, results: Path) -> None:
     """Write the plan, and delete others of its scale: frames and pages are made from one plan."""
-    file = Results(results).plan(plan.scale, fingerprint(plan))
+    folders = Results(results)
+    file = folders.plan(plan.scale, fingerprint(plan))
     write_text(file, to_json(plan))
-    for other in Results(results).plans(plan.scale):
+    for other in folders.plans(plan.scale):
         if other != file:
             other.unlink(missing_ok=True)
 

@@ -51,21 +51,16 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
     if first := tune.first:
         short = {"first": None, "seeds": first.seeds, "trials": {"rounds": first.rounds}}
         tried = [_chosen_by(tune, **short, rank=n) for n in range(first.keep)]
-    for times in _around(tune):
-        for key, factor in times.items():
+    for key, factor in tune.around.items():
+        for times in (1 / factor, factor):
             for value in tune.grid[key]:
-                trial.changed(**{key: _times(value, factor)})  # is refused here, if ever
-        tried.append(_chosen_by(tune, rank=0, times=times))
+                trial.changed(**{key: _times(value, times)})  # is refused here, if ever
+            tried.append(_chosen_by(tune, rank=0, times={key: times}))
     return [trial.changed(seed=seed, **held_out, **point) for seed in tune.seeds for point in tried]
 
 
 def _chosen_by(tune: Tune, **stage: Any) -> dict[str, Any]:
     return {"tune": tune.model_copy(update={"around": {}, "times": {}, **stage})}
-
-
-def _around(tune: Tune) -> list[dict[str, float]]:
-    """What the best setting is multiplied by, one field at a time."""
-    return [{key: x} for key, factor in tune.around.items() for x in (1 / factor, factor)]
 
 
 def _times(number: Any, factor: float) -> float:
@@ -234,6 +229,8 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
 def value_of(settings: Settings, key: str) -> Any:
     """A field, or a parameter of a part as `part.parameter`; the default where it is not given."""
     name, _, parameter = key.partition(".")
-    entry = registry.find("method", name) if parameter else None
-    usual = entry.fields.get(parameter) if entry else RunSpec.model_fields[name].default
+    if parameter:
+        usual = registry.find("method", name).fields.get(parameter)
+    else:
+        usual = RunSpec.model_fields[name].default
     return next(iter(given(settings, key)), usual)

@@ -95,12 +95,16 @@ def test_a_file_that_is_not_read_is_taken_to_have_10000_samples():
     assert found.core_seconds == pytest.approx(320)
 
 
-def test_hours_here_are_those_of_the_cores_that_have_something_to_do(tmp_path):
+def test_hours_here_are_those_of_the_cores_that_have_something_to_do(tmp_path, monkeypatch):
     # 4 runs of 2 rounds × 2 clients × 144.2 samples + 2 × 355 / 3 scored, at 1 a second: 813.5 s.
     # table2 is one of these runs, which keeps one core of two busy
     plan = make_plan(make_project(tmp_path) / "workflow", "paper")
     speeds = Speeds({"mlp(hidden=4)": 1.0})
-    alone, two, eight = (by_table(plan, speeds, cores=cores) for cores in (1, 2, 8))
+    found = []
+    for cores in (1, 2, 8):
+        monkeypatch.setattr("fedbench.plan.cost.here", lambda cores=cores: cores)
+        found.append(by_table(plan, speeds))
+    alone, two, eight = found
     one = (4 * 144.2 + 2 * 355 / 3) / 3600
     assert alone["tiny/table1"].hours_here == pytest.approx(4 * one)
     assert two["tiny/table1"].hours_here == pytest.approx(2 * one)

@@ -132,19 +132,20 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     old = {key for key, run in runs.items() if is_outdated(run.record["settings"])}
     sources = [(file, each.only(lambda key: key not in old)) for file, each in asked]
     meant = joined(sources)
-    known = [file.stem for file in Results(results).facts()]
+    folders = Results(results)
+    known = [file.stem for file in folders.facts()]
     there = _there(results, meant.runs, meant.searches, [*meant.data, *known])
     require_same_data(joined([(results, there), *sources]), results)
     new = meant.only(lambda name: name not in there.names)
-    for folder in map(Results(results).run, new.runs):
+    for folder in map(folders.run, new.runs):
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
-    places = {Results(results).data(key): each for key, each in new.data.items()}
-    places |= {Results(results).winner(key): each for key, each in new.searches.items()}
+    places = {folders.data(key): each for key, each in new.data.items()}
+    places |= {folders.winner(key): each for key, each in new.searches.items()}
     for place, content in places.items():
         write_text(place, json.dumps(content, indent=2) + "\n")
     for key, run in meant.runs.items():
-        folder, stamp = Results(results).run(key), Results(results).stamp(key)
+        folder, stamp = folders.run(key), folders.stamp(key)
         if key in new.runs:
             tables = {name: in_pandas(table) for name, table in run.tables.items()}
             folder.finish(run.record, tables.pop("rounds"), {}, tables)
@@ -167,9 +168,10 @@ def _there(
     results: Path, run_ids: Iterable[str], searches: Iterable[str] = (), data: Iterable[str] = ()
 ) -> Published:
     """What of these a results folder has, without its machine's folders; no file may be changed."""
-    runs = {run_id: published_run(Results(results).run(run_id), run_id) for run_id in run_ids}
-    winners = {search: Results(results).winner(search) for search in searches}
-    facts = {key: Results(results).data(key) for key in data}
+    folders = Results(results)
+    runs = {run_id: published_run(folders.run(run_id), run_id) for run_id in run_ids}
+    winners = {search: folders.winner(search) for search in searches}
+    facts = {key: folders.data(key) for key in data}
     told = {key: read_json(file) for key, file in facts.items() if exists(file)}
     return Published(
         {run_id: run for run_id, run in runs.items() if run is not None},
@@ -191,12 +193,12 @@ def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
 
 def require_sound(content: Published, origin: Path) -> None:
     """Raise `FedbenchError`, with `origin`, on anything that is damaged or of other numerics."""
-    things = [("data set", key, told, "checksum") for key, told in content.data.items()]
-    things += [("search", key, told, "chosen") for key, told in content.searches.items()]
-    for kind, key, told, field in things:
-        if field not in told:
-            raise FedbenchError(f"{origin}: {kind} {key}: the field {field} is missing")
-        require_name("name", key, origin)
+    kinds = (("data set", "checksum", content.data), ("search", "chosen", content.searches))
+    for kind, field, things in kinds:
+        for key, told in things.items():
+            if field not in told:
+                raise FedbenchError(f"{origin}: {kind} {key}: the field {field} is missing")
+            require_name("name", key, origin)
     for key, run in content.runs.items():
         _require_sound_run(key, run, f"{origin}: run {key}")
     require_same_data(content, origin)

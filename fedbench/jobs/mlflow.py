@@ -169,7 +169,7 @@ def _copy(client: MlflowClient, experiment: str, folder: RunFolder, tags: dict[s
     said, file = record.get("ended"), folder.path / "run.json"
     ended = datetime.fromisoformat(said).timestamp() if said else file.stat().st_mtime
     began = round(1000 * (ended - sum(record["seconds"].values())))  # without pauses
-    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
+    key = client.create_run(experiment, began, tags | own).info.run_id
     history = folder.history(record)
     passed = history[[name for name in _CLOCKS if name in history]].sum(axis=1)
     rows = zip(history.to_dict("records"), passed, strict=True)

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,12 +103,12 @@ class Watcher:
 
     def _paces(self) -> dict[str, float]:
         """Measured seconds over expected ones of the complete runs, by model, and '' for all."""
-        sums: dict[str, tuple[float, float]] = {}
+        spent, expected = defaultdict[str, float](float), defaultdict[str, float](float)
         for run_id, run_state in self._complete.items():
             for model in ("", str(self.plan.runs[run_id].model)):
-                spent, expected = sums.get(model, (0.0, 0.0))
-                sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
-        return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
+                spent[model] += run_state.seconds
+                expected[model] += self._expected[run_id]
+        return {model: spent[model] / seconds for model, seconds in expected.items() if seconds}
 
 
 def duration(seconds: float) -> str:

@@ -25,17 +25,20 @@ def setting_columns(
     found: dict[str, Any] = {}
     within: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in resolved.items():
+        if name == "tune":
+            continue
         if name in _LISTS:
             choices = [checked(Choice, each) for each in value]
             found[name] = " + ".join(map(said, choices))
             owner = "watch." if name == "watch" else ""
             within += [(f"{owner}{each.name}", each.params) for each in choices]
         elif name in NAMED:
-            found[name] = said(checked(Choice, value))
-            within.append((name, checked(Choice, value).params))
+            choice = checked(Choice, value)
+            found[name] = said(choice)
+            within.append((name, choice.params))
         elif isinstance(value, dict):
-            within += [(name, value)] * (name != "tune")
-        elif name != "tune":
+            within.append((name, value))
+        else:
             found[name] = value
     found |= {
         f"{owner}.{name}": value for owner, values in within for name, value in values.items()

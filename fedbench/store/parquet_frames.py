@@ -16,6 +16,7 @@ from pyarrow import compute, parquet, types
 
 from fedbench.base.errors import failing
 from fedbench.base.files import atomic, write_text
+from fedbench.base.grouping import grouped
 
 _LEVEL = 15  # of zstd: 874,000 rows of clients are 284 kB at level 9, 195 at 15, 185 at 19
 _WHOLE = 2**30  # rows of a group and bytes of a page: the compressor sees all runs together
@@ -52,11 +53,8 @@ def _column(values: list[Any]) -> pa.Array:
 
 def stacked(tables: Sequence[pa.Table]) -> pa.Table:
     """All rows below each other, with empty places; numbers and words become a column of text."""
-    kinds: dict[str, set[pa.DataType]] = {}
-    for table in tables:
-        for each in table.schema:
-            kinds.setdefault(each.name, set()).add(each.type)
-    common = {name: _common(found) for name, found in kinds.items()}
+    fields = grouped((each for table in tables for each in table.schema), lambda each: each.name)
+    common = {name: _common({each.type for each in found}) for name, found in fields.items()}
     cast = [table.cast(pa.schema([(n, common[n]) for n in table.column_names])) for table in tables]
     return pa.concat_tables([pa.schema(common).empty_table(), *cast], promote_options="default")
 

@@ -27,8 +27,8 @@ from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project
 from fedbench.store import parquet_frames
 from fedbench.store.flat_settings import is_outdated, setting_columns
+from fedbench.store.run import Json
 
-Json = Mapping[str, Any]
 Role = tuple[str, bool]  # of a run in its paper: its method, and whether it only is a trial
 
 TABLES = ("runs", "rounds", "probes", "searches", "data")
@@ -68,7 +68,7 @@ class PublishedRun:
             for name, table in self.tables.items()
         }
         outcome = {name: self.record.get(name) for name in _OUTCOME}
-        data = self.record.get("data", {}).get("checksum")
+        data = self.record["data"].get("checksum")
         return {"outcome": digest(outcome), "data": data, "tables": _checksums(timeless)}
 
 
@@ -142,7 +142,7 @@ def write_published(
         ),
     }
     stamp, written = f"{day}-{_digest(facts)}", []
-    for name, table in {**_histories(content.runs), **facts}.items():
+    for name, table in (_histories(content.runs) | facts).items():
         if len(table) or name == "runs":
             written.append(folder / f"{name}-{stamp}.parquet")
             parquet_frames.write_small(table, written[-1], _FORMAT)
@@ -163,7 +163,7 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
             owner = {"run_id": key} if name == "rounds" else {"run_id": key, "probe": name}
             repeated = {k: pa.array([v] * len(table), pa.string()) for k, v in owner.items()}
             columns = {n: table[n] for n in table.column_names}
-            (rounds if name == "rounds" else probes).append(pa.table({**repeated, **columns}))
+            (rounds if name == "rounds" else probes).append(pa.table(repeated | columns))
     return {"rounds": parquet_frames.stacked(rounds), "probes": parquet_frames.stacked(probes)}
 
 

@@ -28,6 +28,7 @@ DONE = ("finished", "diverged")
 CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
 _PAUSE = 0.5  # seconds between two tries to get the lock of a folder
 _NUMBERS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
+Json = Mapping[str, Any]  # the content of a JSON file
 
 
 class Record(Strict):
@@ -46,7 +47,7 @@ class Record(Strict):
     files: dict[str, str] = Field(default_factory=dict)
 
 
-def with_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+def with_checksum(record: Json) -> dict[str, Any]:
     """The record with the checksum of all its other fields, as its last field."""
     others = {name: value for name, value in record.items() if name != CHECKSUM}
     return {**others, CHECKSUM: digest(others)}
@@ -106,11 +107,11 @@ class RunFolder:
             raise self.damaged("run.json", f"is the record of run {record['id']}, not of {run_id}")
         return record
 
-    def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    def history(self, record: Json | None = None) -> pd.DataFrame:
         """One row per evaluated round; `record`: what `self.record()` said, if it was asked."""
         return in_pandas(self.rounds(record))
 
-    def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
+    def rounds(self, record: Json | None = None) -> pa.Table:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
         file, rounds = "rounds.parquet", self.arrow("rounds", record)
@@ -132,18 +133,18 @@ class RunFolder:
         file = f"{name}.parquet"
         return (self.path / file).exists() or file in (self.record() or {}).get("files", {})
 
-    def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    def table(self, name: str, record: Json | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
         return in_pandas(self.arrow(name, record))
 
-    def arrow(self, name: str, record: Mapping[str, Any] | None) -> pa.Table:
+    def arrow(self, name: str, record: Json | None) -> pa.Table:
         """The table of that name in Arrow's form."""
         record = self.record() or {} if record is None else record
         content = self._content(f"{name}.parquet", record)
         with failing(f"{self.path / name}.parquet: cannot be read", self._remedy):
             return read_arrow(content)
 
-    def tensors(self, record: Mapping[str, Any]) -> "dict[str, Tensor]":
+    def tensors(self, record: Json) -> "dict[str, Tensor]":
         """The final weights, 'w', and the statistics of norm layers; empty if none were kept."""
         from safetensors.torch import load
 
@@ -159,7 +160,7 @@ class RunFolder:
         """The error for a damaged file of the run, with what to do about it."""
         return FedbenchError(f"{self.path / name}: {said}; {self._remedy}")
 
-    def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
+    def _content(self, name: str, record: Json) -> bytes:
         """A file's bytes; raises `FedbenchError` unless they are those that the run wrote."""
         file = self.path / name
         with failing(f"{file}: cannot be read", self._remedy):
@@ -171,7 +172,7 @@ class RunFolder:
 
     def finish(
         self,
-        record: Mapping[str, Any],
+        record: Json,
         history: pd.DataFrame,
         tensors: "Mapping[str, Tensor]",
         tables: Mapping[str, pd.DataFrame],

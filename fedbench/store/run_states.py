@@ -56,8 +56,8 @@ def state(folder: RunFolder) -> RunState:
     except FedbenchError as error:
         return RunState(Status.failed, why=str(error))
     if record is not None:
-        seconds = sum(record.get("seconds", {}).values())
-        return RunState(Status(record["status"]), int(record.get("rounds", 0)), seconds)
+        seconds = sum(record["seconds"].values())
+        return RunState(Status(record["status"]), record["rounds"], seconds)
     sign = _sign(folder)
     round_ = int(sign["round"]) if sign else 0
     if sign and _alive(sign):

@@ -31,9 +31,9 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         panels = [*Panel]
-        named = self.commands.items()
-        headings = {name: getattr(command, "rich_help_panel", "") for name, command in named}
-        return sorted(headings, key=lambda name: (panels.index(headings[name]), name))
+        commands: Mapping[str, Any] = self.commands
+        headings = {name: panels.index(x.rich_help_panel) for name, x in commands.items()}
+        return sorted(headings, key=lambda name: (headings[name], name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # paragraphs are as wide as the terminal, not as our source

@@ -77,7 +77,7 @@ def bench(
     )  # fmt: skip
     print_costs(comparison.plan, results, data_dir)
     if not plan:
-        comparison.train(cores, device=device, reports=comparison.reports, data_dir=data_dir)
+        comparison.train(cores, device=device, data_dir=data_dir)
         console.print(comparison.words(console.width), soft_wrap=True, highlight=False)
         print_line(f"The page: {comparison.page}")
 
@@ -108,7 +108,7 @@ def arena(
         alone = [(f"{', '.join(mine)} alone", board.plan.to_train(train))] if mine else []
         print_costs(board.plan, results, data_dir, alone)
         return
-    board.train(cores, train, device=device, reports=reports, data_dir=data_dir)
+    board.train(cores, train, device=device, data_dir=data_dir)
     print_line(f"The page: {board.page}")
 
 

@@ -41,11 +41,11 @@ def summaries(kind: str, *, full: bool = False) -> list[Row]:
         about = "\n\n".join(filter(None, [method.citation, *docs]))
         row: Row = {"name": name, "summary": made_of + needs + note, "about": about}
         if full:
-            found = [(part, own) for part, e in entries for own in parameters_of(e.load())]
             row["parameters"] = [
                 own | {"name": f"{part.name}.{own['name']}",
                        "value": part.params.get(own["name"], own.get("default"))}
-                for part, own in found
+                for part, entry in entries
+                for own in parameters_of(entry.load())
             ]  # fmt: skip
         rows.append(row | {"with": method.settings, "papers": list(method.papers)})
     for entry in registry.entries(kind).values():
@@ -65,8 +65,7 @@ def catalogue(kind: str) -> list[Row]:
         return rows
     methods = []
     for named in compositions().values():
-        parts = [(part.name, registry.build(kind, part.name, part.params)) for part in named.parts]
-        methods.append((parts, named.citation))
+        methods.append(([(part.name, part.build(kind)) for part in named.parts], named.citation))
     methods += [([(e.name, e.load()())], citation(e.doc)) for e in registry.entries(kind).values()]
     hooks = [k for k, v in vars(Part).items() if callable(v) and k[0] != "_" and k != "cost"]
     for row, (parts, source) in zip(rows, methods, strict=True):
@@ -76,8 +75,8 @@ def catalogue(kind: str) -> list[Row]:
         for part in built:
             cost.update(dataclasses.asdict(part.cost(USUAL)))
             declared = {"server": part.keeps, "send": part.sends}
-            overridden = [k for k in hooks if getattr(type(part), k) is not getattr(Part, k)]
-            own += [k for k in hooks if k in overridden or declared.get(k)]
+            changed = {k for k in hooks if getattr(type(part), k) is not getattr(Part, k)}
+            own += [k for k in hooks if k in changed or declared.get(k)]
         # numbers of floats are given in model sizes (d = 100,000)
         floats = {f"{k}_in_d": cost.pop(k) / USUAL.d for k in _FLOATS}
         row |= {"citation": source, "parts": [name for name, _ in parts]}

@@ -44,7 +44,7 @@ _GROUPS = {
 def claims(
     scale: options.Scale = "demo",
     papers: options.Papers = "",
-    only: Annotated[str, typer.Option("--only", metavar="WORDS", help=_ONLY)] = "",
+    only: Annotated[str, typer.Option(metavar="WORDS", help=_ONLY)] = "",
     full: options.Full = False,
     cost: Annotated[bool, typer.Option("--cost", help=_COST)] = False,
     as_json: options.AsJson = False,
@@ -112,8 +112,7 @@ def _verdicts(claim: dict[str, Any]) -> Group:
 
 def _coloured(words: str, verdict: str, why: str) -> Text:
     colour = _COLOURS.get(verdict)
-    text = Text.assemble((words, f"bold {colour}" if colour else ""))
-    return text.append(f": {why}") if why else text
+    return Text.assemble((words, f"bold {colour}" if colour else ""), f": {why}" * bool(why))
 
 
 def _counts(judged: list[dict[str, Any]]) -> str:

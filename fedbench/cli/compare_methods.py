@@ -75,8 +75,7 @@ def compare(
     with same_folders_after():  # another comparison may have the same name
         comparison = prepare(Path(out), Path(results), methods, **asked)
         try:
-            reports = comparison.reports
-            comparison.train(str(cores), device=device, reports=reports, data_dir=data_dir)
+            comparison.train(str(cores), device=device, data_dir=data_dir)
         except typer.Exit as end:
             said = f"the workflow ended with code {end.exit_code}, for the reason printed above"
             raise FedbenchError(f"{said}; the same call goes on from there") from None
@@ -201,7 +200,7 @@ class Comparison:
             restored += restore(wanted, self.results, left | also).written if wanted else 0
         before = self._finished() & chosen.runs.keys()
         asked = {"papers": self.name, "scale": self.plan.scale, "train": methods}
-        reproduce(cores, **asked, results=self.results, **config)
+        reproduce(cores, **asked, results=self.results, reports=self.reports, **config)
         finished = self._finished()
         words = f"{len((finished & chosen.runs.keys()) - before):,} runs trained"
         words += f", {restored:,} restored" if restored else ""

@@ -33,11 +33,11 @@ _PLAN = "A plan, as `fedbench plan --json` prints it."
 DATA_SET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 THREADS = "Threads that train clients side by side, with the same results for any number."
 
-Results = Annotated[Path, typer.Option("--results", help=_RESULTS)]
+Results = Annotated[Path, typer.Option(help=_RESULTS)]
 Workflow = Annotated[
-    Path, typer.Option("--workflow", callback=_workflow, help="Folder with papers/ and scales/.")
+    Path, typer.Option(callback=_workflow, help="Folder with papers/ and scales/.")
 ]
-DataFolder = Annotated[Path | None, typer.Option("--data-dir", help=_DATA)]
+DataFolder = Annotated[Path | None, typer.Option(help=_DATA)]
 Scale = Annotated[str, typer.Option(help=_SCALE)]
 Papers = Annotated[str, typer.Option(help=_PAPERS)]
 Tables = Annotated[str, typer.Option(help=_TABLES)]
@@ -49,4 +49,4 @@ CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two chec
 Live = Annotated[
     str, typer.Option(metavar="TRACKER", envvar="FEDBENCH_LIVE", show_envvar=False, help=_LIVE)
 ]
-PlanFile = Annotated[Path, typer.Option("--plan", help=_PLAN)]
+PlanFile = Annotated[Path, typer.Option(help=_PLAN)]

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import skew_metrics
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Partition, divide, held, label_counts
+from fedbench.data.partition import Indices, Partition, divide, held, label_counts
 from fedbench.engine.assemble import data_of
 from fedbench.paper.yaml_notation import level_text
 from fedbench.spec import RunSpec
@@ -25,7 +24,7 @@ class Preview:
     """How the data are divided in a run of `spec`."""
 
     spec: RunSpec
-    counts: NDArray[np.int64]  # samples of each class on each client (clients, classes)
+    counts: Indices  # samples of each class on each client (clients, classes)
     samples: int  # for training, held-out ones included
     held_out: int  # for validation
     held: int  # by clients, each sample once
@@ -110,7 +109,7 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     return Preview(spec, counts, len(data.y_train), len(held_out), held(rows))
 
 
-def _range(values: NDArray[np.int64]) -> dict[str, float]:
+def _range(values: Indices) -> dict[str, float]:
     extent = {"min": values.min(), "median": np.median(values), "max": values.max()}
     return {name: float(value) for name, value in extent.items()}
 

@@ -86,7 +86,7 @@ def _is_finished(settings: RunSpec, out: Path, data_dir: Path | None) -> bool:
     record = folder.record()
     if not record or record["id"] != settings.id or not folder.finished(settings.id):
         return False
-    trained = record.get("data", {}).get("checksum", "")
+    trained = record["data"].get("checksum", "")
     try:
         now = data_of(settings, data_dir).checksum
     except FedbenchError:  # without any data here there is no telling

@@ -74,12 +74,11 @@ def _of_paper(
         for cell, own in zip(cells, names, strict=True)
         if all(words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
     ]
-    found: dict[str, dict[str, RunFolder]] = {}
+    found: dict[str, list[RunFolder]] = {}
     for label, of_label in by_setting(fitting, lambda cell: point_words(cell.coords)).items():
-        for cell in of_label:
-            folder = Results(results).run(cell.run_id)
-            if folder.has_record():
-                found.setdefault(label, {})[cell.run_id] = folder
+        folders = map(Results(results).run, dict.fromkeys(cell.run_id for cell in of_label))
+        if finished := [folder for folder in folders if folder.has_record()]:
+            found[label] = finished
     if not found:
         raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:
@@ -87,7 +86,7 @@ def _of_paper(
         others = {each[axis][0] for each in names for axis in left & each.keys()}
         said = f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of"
         raise FedbenchError(f"{said} these: {', '.join(sorted(others)) or 'nothing else'}")
-    return {label: [*folders.values()] for label, folders in found.items()}
+    return found
 
 
 def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:

@@ -56,8 +56,8 @@ def data(
         facts["largest"] = int(np.bincount(loaded.y_test).max())
     if loaded.groups is not None:
         sizes = np.unique(loaded.groups, return_counts=True)[1]
-        extent = {"least": int(sizes.min()), "most": int(sizes.max())}
-        facts["groups"] = {"number": len(sizes), **extent}
+        least, most = int(sizes.min()), int(sizes.max())
+        facts["groups"] = {"number": len(sizes), "least": least, "most": most}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
     if is_table(loaded):
         facts["features"] = described(loaded)

@@ -82,7 +82,6 @@ def test_a_claim_of_which_runs_are_missing_is_not_tested_yet(
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:
     (row,) = at(tmp_path, (4, 5, 6)).rows
-    assert row.interval is not None
     assert (row.interval.effect, row.interval.pairs, row.planned) == (pytest.approx(5), 3, 3)
     assert row.interval.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
     assert row.interval.high == pytest.approx(5 + 4.302653 / 3**0.5, abs=1e-5)
@@ -109,7 +108,6 @@ def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None
     assert shares(six) == [(pytest.approx(0.025), pytest.approx(0.025 / 6))] * 6
     assert six.measured.verdict == HOLDS
     low = six.rows[0].interval
-    assert low is not None
     assert low.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
     # t of 1 − 0.025 / 6 with two degrees of freedom: c / √(2 + c²) = 1 − 0.05 / 6 = 0.991667,
     # so c² = 2 · 0.983403 / 0.016597 = 118.50, c = 10.8859
@@ -194,7 +192,6 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
 
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
-    assert found.rows[0].interval is not None
     assert (found.rows[0].interval.pairs, found.rows[0].interval.is_test) == (2, False)
     assert len(found.rows[0].missing) == 1
 
@@ -206,7 +203,6 @@ def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
         return gains(4, 5, 6)(cell)
 
     (row,) = single(tmp_path, DUEL, values).rows
-    assert row.interval is not None
     assert row.interval.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
     assert row.verdict == UNDECIDED
     assert (row.diverged, row.at_chance) == (1, 1)
@@ -225,7 +221,6 @@ def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
     # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 2.2622
     found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
     (row,) = found.rows
-    assert row.interval is not None
     assert row.interval.pairs == 10
     assert row.interval.effect == pytest.approx(1.9)
     assert row.interval.low == pytest.approx(1.9 - 2.262157 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
@@ -260,7 +255,6 @@ def test_the_smallest_detectable_effect_by_hand(tmp_path: Path) -> None:
 
 def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
     (row,) = at(tmp_path, (4, 4, 4)).rows
-    assert row.interval is not None
     assert row.interval.low == row.interval.high == pytest.approx(4)
     assert row.verdict == HOLDS
     assert isnan(row.interval.low_level)
@@ -330,7 +324,6 @@ def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
         return flat(60 if cell.coords["method"] == "A" else 50)
 
     found = single(tmp_path, DUEL | {"relative": True, "by": 19}, values)
-    assert found.rows[0].interval is not None
     assert found.rows[0].interval.effect == pytest.approx(20)
     assert (found.rows[0].unit, found.measured.verdict) == ("%", HOLDS)
 
@@ -405,7 +398,6 @@ def test_a_gap_between_two_places(tmp_path: Path) -> None:
     along = {"along": {"alpha": [1, 0.01], "dataset": ["MNIST", "Digits"]}}
     found = single(tmp_path, claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
     assert len(found.rows) == 1
-    assert found.rows[0].interval is not None
     assert found.rows[0].interval.effect == pytest.approx(2)
 
 
@@ -513,7 +505,6 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
     claim = {"table": "t", "where": ONE, "kind": "spread", "winner": winner, "loser": loser}
     assert single(tmp_path, claim, shaky, "full").measured.verdict == verdict
     (row,) = single(tmp_path, claim, shaky, "full").rows
-    assert row.interval is not None
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
     assert (same.rows[0].effect, same.rows[0].interval.is_test) == (0, False)
@@ -550,7 +541,6 @@ def test_rounds_to_an_accuracy(
     claim = {"table": "t", "where": ONE, "kind": "earlier", "winner": "A", "loser": "B"}
     asked = claim | ({"target": target} if target else {})
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
-    assert found.rows[0].interval is not None
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
 
 
@@ -691,7 +681,6 @@ def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> 
         return [80, 10] if cell.coords["method"] == "A" else flat(40)
 
     found = single(tmp_path, DUEL | {"metrics": ["accuracy@mean"]}, values)
-    assert found.rows[0].interval is not None
     assert found.rows[0].interval.effect == pytest.approx(-12.5)
     assert found.measured.verdict == FAILS
     # how much a lost model varies is not known, so nothing is decided on it
@@ -909,7 +898,6 @@ def test_on_the_printed_numbers(
     exceptions: dict[str, float],
 ) -> None:
     found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
-    assert found.printed is not None
     assert found.printed.verdict == verdict
     holding = found.printed.having(HOLDS)
     assert (len(found.measured.parts), len(found.printed.parts), len(holding)) == cells

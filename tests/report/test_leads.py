@@ -26,7 +26,6 @@ def test_the_interval_is_that_of_a_paired_t_test() -> None:
     # differences 1, 2, 3: mean 2, s = 1; t with 2 degrees of freedom is 4.303: 4.303/√3 = 2.484
     values = pd.DataFrame({"A": [51.0, 62.0, 73.0], "FedAvg": [50.0, 60.0, 70.0]})
     found = leads(values, "FedAvg")
-    assert found is not None
     assert found.mean.to_dict() == {"A": pytest.approx(2), "FedAvg": 0}
     assert found.half["A"] == pytest.approx(2.484, abs=1e-3)
     assert not found.tested  # three seeds of one setting
@@ -40,7 +39,6 @@ def test_the_error_is_taken_within_settings() -> None:
     # 7 has the error √(1/6), with 4 degrees of freedom: t = 2.776
     values = pd.DataFrame({"A": [1.0, 2, 3, 11, 12, 13], "B": 0.0}, index=index(2, 3))
     found = leads(values, "B")
-    assert found is not None
     assert found.half["A"] == pytest.approx(2.7764 / 6**0.5, abs=1e-4)
 
 
@@ -51,7 +49,6 @@ def test_the_p_value_by_hand() -> None:
         {"A": [4.0, 5, 6, 4, 5, 6], "B": [1.0, -1, 0, 1, -1, 0], "base": 0.0}, index=index(2, 3)
     )
     found = leads(values, "base")
-    assert found is not None
     assert found.p["A"] == pytest.approx(2 / 64)
     assert found.p["B"] == 1
     assert (found.tells("A"), found.tells("B"), found.tells("base")) == (True, False, False)
@@ -63,7 +60,6 @@ def test_a_test_needs_ten_seeds_in_one_setting_and_three_in_each_of_several(
 ) -> None:
     noise = np.random.default_rng(0).normal(0, 1, (settings * seeds, 3))
     found = leads(pd.DataFrame(noise, index(settings, seeds), ["A", "B", "C"]), "A")
-    assert found is not None
     assert found.tested == (seeds >= (10 if settings == 1 else 3))
 
 
@@ -73,8 +69,6 @@ def test_a_step_down_leaves_out_what_is_ahead_already() -> None:
         np.random.default_rng(3).normal([3, 1.2, 0], 0.6, (6, 3)), index(2, 3), ["B", "A", "base"]
     )
     both, alone = leads(values, "base"), leads(values.drop(columns="B"), "base")
-    assert both is not None
-    assert alone is not None
     assert alone.p["A"] <= both.p["A"]
     assert both.p["B"] <= both.p["A"]
 
@@ -85,8 +79,6 @@ def test_a_collapsed_method_is_shown_and_is_outside_the_family() -> None:
     )
     values["bad"] = [60.0, 10, 60, 60, 60, 60]
     found, without = leads(values, "base", {"bad"}), leads(values.drop(columns="bad"), "base")
-    assert found is not None
-    assert without is not None
     assert found.collapsed == ("bad",)
     assert np.isnan(found.p["bad"])
     assert "bad" in found.mean
@@ -101,7 +93,6 @@ def test_significance_holds_for_all_methods_at_once(base: float) -> None:
     for _ in range(300):
         blocks, noise = draw.normal(0, 2, (6, 1)), draw.normal(0, deviations, (6, 12))
         found = leads(pd.DataFrame(blocks + noise, index(2, 3), [*"abcdefghijkl"]), "a")
-        assert found is not None
         wrong += any(found.tells(name) for name in found.mean.index)
     assert wrong / 300 < 0.06
 
@@ -110,8 +101,6 @@ def test_of_many_pairs_some_flips_are_drawn_always_the_same() -> None:
     noise = np.random.default_rng(0).normal(0.4, 1, (20, 3))
     values = pd.DataFrame(noise, index(2, 10), ["A", "B", "C"])
     first, second = leads(values, "A"), leads(values, "A")
-    assert first is not None
-    assert second is not None
     assert first.p.to_dict() == pytest.approx(second.p.to_dict(), nan_ok=True)
 
 
@@ -123,8 +112,6 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
         {"FedAvg": [50.0, 60.0, nan], "A": [51.0, 63.0, nan], "B": [50.0, 62.0, 99.0]}
     )
     found, alone = leads(more, "FedAvg"), leads(two, "FedAvg")
-    assert found is not None
-    assert alone is not None
     assert found.blocks == 2
     assert found.mean.to_dict() == alone.mean.to_dict() == {"A": 2.0, "B": 1.0, "FedAvg": 0.0}
 
@@ -134,7 +121,6 @@ def test_a_method_with_the_same_runs_as_the_base_leads_by_nothing() -> None:
         {"FedAvg": [1.0, 2.0], "FedNova": [1.0, 2.0], "B": [3.0, 3.5], "C": [1, 4]}
     )
     found = leads(values, "FedAvg")
-    assert found is not None
     assert found.mean["FedNova"] == 0
     assert not found.tells("FedNova")
 
@@ -142,7 +128,6 @@ def test_a_method_with_the_same_runs_as_the_base_leads_by_nothing() -> None:
 def test_a_method_that_lacks_a_block_is_left_out_and_the_base_may_not() -> None:
     values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, None], "C": [3.0, 3.5]})
     found = leads(values, "A")
-    assert found is not None
     assert ([*found.mean.index], found.blocks) == (["C", "A"], 2)
     assert leads(values, "B") is None
     assert leads(values[:1], "A") is None
@@ -189,7 +174,6 @@ def test_a_target_that_is_never_reached_is_no_lead() -> None:
     never = float("inf")
     values = pd.DataFrame({"A": [3.0, 4, 5], "B": [2.0, 3, 5], "C": [1.0, never, 2]})
     found = leads(values, "A")
-    assert found is not None
     assert (found.blocks, [*found.mean.index]) == (3, ["A", "B"])
     assert leads(values, "C") is None
 

@@ -362,7 +362,6 @@ def test_a_card_says_what_the_trials_of_searches_took() -> None:
 def test_facts_that_differ_say_of_how_many_runs() -> None:
     records = [{"device": "cpu"}, {"device": "GPU"}, {"device": "cpu"}]
     made = making({**record, "seconds": {"train": 20.0}} for record in records)
-    assert made is not None
     assert made["devices"] == (("cpu", 2), ("GPU", 1))
     assert say("runs.counts", made["devices"]) == "cpu (2 runs); GPU (1 run)"
     assert made["seconds"] == 60
@@ -375,7 +374,6 @@ def test_runs_are_counted_by_what_is_known_of_their_data() -> None:
     noted = {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}
     records = [{"data": noted}, {"data": {"name": "toy", "source": "made"}}, {"data": noted}]
     made = making(records)
-    assert made is not None
     assert made["data"] == (
         ("cifar10, source: npz, note: 98 are JPEG", 2),
         ("toy, source: made", 1),
@@ -386,12 +384,10 @@ def test_a_card_says_on_which_machine_and_when() -> None:
     days = ("2026-11-23T01:00:00+00:00", "2026-11-21T23:59:59+00:00")
     here = {"device": "cpu", "processor": "EPYC", "machine": "x86_64"}
     made = making([{**here, "ended": day} for day in days])
-    assert made is not None
     assert made["devices"] == (("cpu, EPYC, x86_64", 2),)
     assert say("runs.counts", made["devices"]) == "cpu, EPYC, x86_64"
     assert made["days"] == ("2026-11-21", "2026-11-23")
     one = making([{**here, "ended": days[0]}])
-    assert one is not None
     assert one["days"] == ("2026-11-23",)
 
 

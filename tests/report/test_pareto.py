@@ -54,7 +54,6 @@ def test_a_point_may_be_a_mean_over_settings(tmp_path):
     (hue,) = panel.hues
     assert len(hue.planned) == 6
     point = _point(hue, "compute")
-    assert point is not None
     assert (point.cost, point.score) == (pytest.approx(20), pytest.approx(40))
     assert point.spread == pytest.approx(10)
 

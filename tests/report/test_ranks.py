@@ -38,11 +38,9 @@ def cells(substituted: Substitutions = ()) -> list[TableCell]:
 
 def test_mean_ranks_and_friedmans_p_by_hand() -> None:
     found = ranks(TABLE, cells())
-    assert found is not None
     assert found.mean.to_dict() == {"A": 1.375, "B": 1.625, "C": 3.0}
     assert found.settings == 4
     assert found.controls == {"C"}
-    assert found.test is not None
     assert found.test.p == pytest.approx(0.0381, abs=1e-4)
     # Demšar's q for three methods is 2.343: 2.343 · sqrt(3 · 4 / (6 · 4)) = 1.657
     assert found.test.distance == pytest.approx(1.657, abs=1e-3)
@@ -61,12 +59,10 @@ def test_there_is_a_diagram_where_the_critical_difference_is_a_third_of_the_rows
     rows = {f"s{i}": {"A": 90.0, "B": 90.0 - (-1) ** i, "C": 10.0} for i in range(11)}
     eleven = [cell(s, m, v) for s, row in rows.items() for m, v in row.items()]
     found = ranks(TABLE, [e for e in eleven if e.place.setting != "alpha=s10"])
-    assert found is not None
     assert not found.tells
     # mean ranks of A and B are 1.5, of C 3: two of three pairs differ by more than 1.05
     assert "by 1.0 to differ significantly (Nemenyi's test at 5 %); 2 of 3 pairs do" in said(found)
     found = ranks(TABLE, eleven)
-    assert found is not None
     assert "A bar joins methods that Nemenyi's test does not tell apart" in said(found)
     assert "less than 1.00 apart" in said(found)
     assert len(bars(found)) == 1  # of A and B
@@ -88,7 +84,6 @@ def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
 
     table = TABLE.model_copy(update={"metrics": ("loss",)})
     losses = ranks(table, renamed("loss"))
-    assert losses is not None
     assert losses.mean.to_dict() == {"C": 1.0, "B": 2.375, "A": 2.625}
     table = TABLE.model_copy(update={"metrics": ("best_round",)})
     assert ranks(table, renamed("best_round")) is None
@@ -98,11 +93,9 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     # with chance at 10 %, nothing below 15 % counts; c and d are left with A and B above it
     near = [replace(e, near=15.0) for e in cells()]
     found = ranks(TABLE, near)
-    assert found is not None
     assert (found.settings, found.near_chance) == (4, 0)
     lost = [replace(e, near=95.0) if e.place.setting == "alpha=a" else e for e in near]
     found = ranks(TABLE, lost)
-    assert found is not None
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
     caption = say("tables.ranks", RanksOnPage("k", "T", found, ""))
@@ -123,7 +116,6 @@ def test_each_seed_may_count_as_a_setting() -> None:
     ]
     assert ranks(TABLE, twice) is None
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
-    assert found is not None
     assert (found.settings, say("tables.counted", found)) == (
         2,
         "4 runs (2 seeds in each of 2 settings)",
@@ -148,7 +140,6 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
 
     table = TABLE.model_copy(update={"ranks": "seeds"})
     found = ranks(table, of("a", (True, True, True, False)) + of("b", (False,) * 4))
-    assert found is not None
     assert (say("tables.counted", found), found.awaited) == ("3 seeds", 5)
     assert "in each of 3 seeds. " in said(found)
     assert "5 more seeds are left out, which most methods lack." in said(found)
@@ -163,7 +154,6 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     of_a = [e for e in cells() if e.place.setting == "alpha=a"]
     uneven = [times(e, 4 if e.place.method == "A" else 3) for e in of_a]
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), uneven)
-    assert found is not None
     assert (say("tables.counted", found), found.awaited, found.left_out) == ("3 seeds", 1, ())
 
 
@@ -186,7 +176,6 @@ def test_means_are_ranked_over_the_seeds_that_most_methods_have() -> None:
         )
     ]
     found = ranks(TABLE, uneven)
-    assert found is not None
     assert found.mean.to_dict() == {"B": 1.0, "A": 2.0, "C": 3.0}
     assert "by their means over the seeds that most of them have in each of 4 settings" in said(
         found
@@ -199,7 +188,6 @@ def test_means_are_ranked_over_the_seeds_that_most_methods_have() -> None:
 def test_settings_of_the_same_runs_count_once() -> None:
     twice = [replace(e, place=replace(e.place, dataset="Copy")) for e in cells()]
     found = ranks(TABLE, cells() + twice)
-    assert found is not None
     assert found.settings == 4
 
 
@@ -210,14 +198,12 @@ def test_too_few_settings_or_methods_are_not_ranked() -> None:
 
 def test_a_method_that_a_setting_lacks_is_named() -> None:
     found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
-    assert found is not None
     assert found.left_out == ("D",)
     assert "in every setting: D" in say("tables.ranks", RanksOnPage("k", "t", found, ""))
 
 
 def test_ranks_of_substitutes_are_not_tested() -> None:
     found = ranks(TABLE, cells(FEWER))
-    assert found is not None
     assert found.test is None
     caption = say("tables.ranks", RanksOnPage("k", "t", found, ""))
     assert "no difference between the ranks is tested" in caption
@@ -227,7 +213,6 @@ def test_ranks_of_substitutes_are_not_tested() -> None:
 @pytest.mark.parametrize("substituted", [(), FEWER])
 def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
     found = ranks(TABLE, cells(substituted))
-    assert found is not None
     figure = draw(found, say("tables.rank_title", "T", "", "", found))
     texts = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert all(name in texts for name in ("A", "B", "C (control)"))
@@ -236,7 +221,6 @@ def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
 
 def test_the_scale_ends_within_the_picture_and_stems_stand_at_the_mean_ranks() -> None:
     found = ranks(TABLE, cells())
-    assert found is not None
     tied = replace(found, mean=found.mean.where(found.mean > 2, 1.5))
     axes = draw(tied, say("tables.rank_title", "T", "", "", tied)).axes[0]
     assert axes.get_xlim() == (1, 3)
@@ -254,7 +238,6 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
         for i, m in enumerate("ABCDEFGH")
     ]
     found = ranks(TABLE, alike)
-    assert found is not None
     lines = [line.get_xdata() for line in draw(found, "T").axes[0].lines]
     (bar,) = [list(x) for x in lines if len(x) == 8]
     assert bar == sorted(bar)
@@ -263,14 +246,12 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
 def test_many_methods_are_listed() -> None:
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
     found = ranks(TABLE, [cell(f"s{s}", m, v) for s in range(24) for m, v in values.items()])
-    assert found is not None
     assert "; shaded from the first on." in say("tables.ranks", RanksOnPage("k", "T", found, ""))
     (axes,) = draw(found, "T").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
     points = [tuple(at) for dots in axes.collections for at in dots.get_offsets()]
     assert sorted(points) == [(i + 1.0, float(i)) for i in range(MANY + 1)]
     (band,) = axes.patches
-    assert found.test is not None
     assert band.get_x() == 1
     assert band.get_width() == pytest.approx(found.test.distance)
 
@@ -279,7 +260,6 @@ def test_too_few_settings_for_so_many_methods_give_a_sentence_and_no_diagram() -
     # 25 methods, 3 settings: the critical difference is 21.98, above a third of 25
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
     found = ranks(TABLE, [cell(s, m, v) for s in "abc" for m, v in values.items()])
-    assert found is not None
     assert not found.tells
     # ranks 1 and 23 to 25, 2 and 24 or 25, 3 and 25 are 22 or more apart
     assert "by 22.0 to differ significantly (Nemenyi's test at 5 %); 6 of 300 pairs" in said(found)

@@ -58,7 +58,6 @@ def plan(tmp_path: Path) -> Plan:
 
 def test_mean_and_sample_deviation_of_the_last_round(plan: Plan) -> None:
     cell = cells(plan, frame_of(plan, CURVES))["MNIST", "A"]
-    assert cell.measured is not None
     assert cell.measured.mean == pytest.approx(60)  # 50, 70, 60
     assert cell.measured.std == pytest.approx(10)
     assert cell.difference == pytest.approx(10)
@@ -67,13 +66,11 @@ def test_mean_and_sample_deviation_of_the_last_round(plan: Plan) -> None:
 @pytest.mark.parametrize(("key", "mean"), [("best", (50 + 80 + 60) / 3), ("first", 110 / 3)])
 def test_best_and_a_given_round(plan: Plan, key: str, mean: float) -> None:
     cell = cells(plan, frame_of(plan, CURVES), key)["MNIST", "A"]
-    assert cell.measured is not None
     assert cell.measured.mean == pytest.approx(mean)
 
 
 def test_one_seed_has_no_deviation(plan: Plan) -> None:
     cell = cells(plan, frame_of(plan, {0: [0.1, 0.5]}))["MNIST", "A"]
-    assert cell.measured is not None
     assert (cell.measured.mean, cell.measured.std) == (50, None)
 
 
@@ -101,7 +98,6 @@ def test_a_number_that_a_finished_run_does_not_have_is_not_awaited(plan: Plan) -
 
 def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
     cell = cells(plan, frame_of(plan, CURVES | {1: [0.1]}))["MNIST", "A"]
-    assert cell.measured is not None
     assert cell.measured.mean == pytest.approx(40)  # 50, 10, 60
     assert cell.diverged == 1
     lost = cell.measured_runs[1]
@@ -111,7 +107,6 @@ def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
 def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
     frame = frame_of(plan, CURVES | {1: [float("nan")]})
     cell = cells(plan, frame)["MNIST", "A"]
-    assert cell.measured is not None
     assert cell.measured.mean != cell.measured.mean
     assert not cell.best
 
@@ -231,7 +226,6 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
     found = table_cells(plan, ("toy", "t"), pd.concat(frames), printed_of())
     by_place = {(e.coords["dataset"], e.coords["alpha"], e.place.method): e.pooled for e in found}
     pooled = by_place["MNIST", 1, "A"]
-    assert pooled is not None
     assert pooled == by_place["MNIST", 1, "<b>"]
     assert (pooled.std, pooled.freedom, pooled.cells) == (pytest.approx((1000 / 3) ** 0.5), 3, 2)
     assert by_place["MNIST", 0.1, "A"] is None
@@ -256,7 +250,6 @@ def test_a_cell_with_a_diverged_run_is_not_pooled(tmp_path: Path) -> None:
     frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
     found = table_cells(plan, ("toy", "t"), frame, printed_of())
     pooled = {e.place.method: e.pooled for e in found if e.measured}
-    assert pooled["A"] is not None
     assert (pooled["A"].std, pooled["A"].cells) == (pytest.approx(34**0.5), 2)
     assert pooled["control_%"] is None
 
@@ -281,7 +274,6 @@ def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> N
     there = [frame_of(plan, ended(0.4, 0.6)), frame_of(plan, ended(0.4, 0.8), alpha=0.1)]
     found = table_cells(plan, ("toy", "t"), pd.concat(there), printed_of())
     pooled = {e.coords["dataset"]: e.pooled for e in found}
-    assert pooled["MNIST"] is not None
     assert (pooled["MNIST"].std, pooled["MNIST"].freedom) == (pytest.approx(500**0.5), 2)
     assert [p for d, p in pooled.items() if d != "MNIST"] == [None]
 
@@ -318,7 +310,6 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
         "",
         {"dataset": "MNIST", "method": "A", "metric": "accuracy"},
     )
-    assert cell.measured is not None
     assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
     assert len(cell.missing) == 1
     assert [run.name for run in cell.runs[2:4]] == ["α = 1, seed 2", "α = 0.1, seed 0"]
@@ -341,7 +332,6 @@ def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
         pytest.approx(20),
         pytest.approx(10),
     ]
-    assert cell.measured is not None
     assert cell.measured.std == pytest.approx((100 / 3) ** 0.5)
 
 
@@ -455,10 +445,8 @@ def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_pat
     slow = frame_of(plan, {0: [0.5, 0.5], 1: [0.5, 0.5], 2: [0.1, 0.4]}, method="<b>")
     found = cells(plan, pd.concat([frame_of(plan, CURVES), slow]))
     one, other = found["MNIST", "A"], found["MNIST", "<b>"]
-    assert one.measured is not None
     assert one.measured.mean == pytest.approx(5 / 3)  # at rounds 2, 1 and 2
     assert [run.value for run in other.runs] == [1, 1, float("inf")]
-    assert other.measured is not None
     assert fixed(other.measured.mean, 1) == "not reached"
     assert [one.best, other.best] == [True, False]
 

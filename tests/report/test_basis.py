@@ -5,19 +5,12 @@ from pathlib import Path
 
 from fedbench.report import build
 from fedbench.report.template_words import say
-from tests.report.claim_case import HEADER, flat, frame_of, judge, plan_of
-
-FEWER = {"where": {"dataset": "Digits", "alpha": 1}}
-CLAIM = {"table": "t", "kind": "greater", "winner": "A", "loser": "B", **FEWER}
-AHEAD = (4, 5, 6)  # points by which A is better, seed by seed
-
-
-def values(cell):
-    return flat(50 + AHEAD[cell.seed] * (cell.coords["method"] == "A"))
+from tests.report.claim_case import HEADER, frame_of, judge, plan_of
+from tests.report.test_claims import DUEL, gains
 
 
 def test_a_written_page_contains_the_sentence_on_how_a_verdict_was_reached(tmp_path: Path) -> None:
-    plan = plan_of({"c": CLAIM})
+    plan, values = plan_of({"c": DUEL}), gains(4, 5, 6)
     (tmp_path / "results/three").mkdir(parents=True)
     frame_of(plan, values).to_parquet(tmp_path / "results/three/toy.parquet")
     (tmp_path / "toy.printed.csv").write_text(HEADER, encoding="utf-8")

@@ -17,7 +17,7 @@ from fedbench.plan.plan import Cell
 from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.claims.comparisons import Speed, Term
-from fedbench.report.claims.evidence import Numbers, Repeats
+from fedbench.report.claims.evidence import Numbers
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import tidy
 from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least, of_mean, of_spread
@@ -27,7 +27,10 @@ from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 ONE = {"dataset": "Digits", "alpha": 1}  # a place of one cell
-DUEL = {"table": "t", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+AB = {"table": "t", "kind": "greater", "winner": "A", "loser": "B"}
+DUEL = AB | {"where": ONE}
+ON_BOTH = AB | {"where": {"alpha": 1}}  # data sets
+EQUAL = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B"}
 
 
 def single(folder: Path, claim: dict[str, Any], values: Values, scale: str = "three") -> Finding:
@@ -116,23 +119,16 @@ def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None
 
 def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) -> None:
     # one of 2 has to fail at 0.025 / 2: t = 6.2053, so leads of −(4, 5, 6) fail: −5 + 3.583 < 0
-    def values(cell: Cell) -> Curve | None:
-        sign = -1 if cell.coords["dataset"] == "Digits" else 1
-        return gains(*(sign * x for x in (4, 5, 6)))(cell)
+    def opposed(*points: float) -> Values:
+        behind = gains(*(-x for x in points))
+        return lambda c: (behind if c.coords["dataset"] == "Digits" else gains(*points))(c)
 
-    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
+    found = single(tmp_path, ON_BOTH, opposed(4, 5, 6))
     assert [row.verdict for row in found.rows] == [HOLDS, FAILS]
     assert found.measured.verdict == FAILS
-
     # −(2, 3, 4): −3 + 3.583 is not below 0, while one claim alone would fail: −3 + 2.484
-    def less(cell: Cell) -> Curve | None:
-        sign = -1 if cell.coords["dataset"] == "Digits" else 1
-        return gains(*(sign * x for x in (2, 3, 4)))(cell)
-
-    both = single(tmp_path, DUEL | {"where": {"alpha": 1}}, less)
-    assert both.measured.verdict == UNDECIDED
-    alone = single(tmp_path, DUEL, gains(-2, -3, -4))
-    assert alone.measured.verdict == FAILS
+    assert single(tmp_path, ON_BOTH, opposed(2, 3, 4)).measured.verdict == UNDECIDED
+    assert at(tmp_path, (-2, -3, -4)).measured.verdict == FAILS
 
 
 @pytest.mark.parametrize(
@@ -163,7 +159,7 @@ def test_nested_statements_divide_the_risk(
 
 
 def test_claims_together_divide_the_risk_of_failing(tmp_path: Path) -> None:
-    claims: dict[str, dict[str, Any]] = {"a": DUEL, "b": DUEL | {"where": {"alpha": 1}}}
+    claims: dict[str, dict[str, Any]] = {"a": DUEL, "b": ON_BOTH}
     both = {"kind": "together", "claims": ["a", "b"]}
     plan = plan_of(claims | {"both": both, "not_both": both | {"negate": True}})
     found = judge(plan, tmp_path, lambda _: None)
@@ -176,11 +172,11 @@ def test_what_was_not_run_counts_as_undecided(tmp_path: Path) -> None:
     def values(cell: Cell) -> Curve | None:
         return gains(2, 3, 4)(cell) if cell.coords["dataset"] == "Digits" else None
 
-    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
+    found = single(tmp_path, ON_BOTH, values)
     assert found.measured.verdict == UNDECIDED  # the other cell is missing
     assert [len(row.missing) for row in found.rows] == [6, 0]
     # one of two: 0.0125 whether or not the other was run, 3 − 3.583; alone it would hold
-    enough = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": 1}, values)
+    enough = single(tmp_path, ON_BOTH | {"cells": 1}, values)
     assert enough.measured.verdict == UNDECIDED
     assert single(tmp_path, DUEL, values).measured.verdict == HOLDS
 
@@ -279,21 +275,20 @@ def test_a_verdict_comes_with_how_it_was_reached(tmp_path: Path) -> None:
     assert told("claims.basis", at(tmp_path, (4, 4, 4)), ["1 comparison", "1 decided without"])
     assert say("claims.basis", at(tmp_path, ())) == ""
     # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
-    claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
-    equal = single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))
+    claim = EQUAL | {"where": {"alpha": 1}, "margin": 3}
+    equal = single(tmp_path, claim, gains(4, 5, 6))
     assert told("claims.basis", equal, ["97.5 %", "99.38 %", "margin", "±3.92 points"])
     assert [row.detects_margins for row in equal.rows] == [True, True]
 
 
 def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
     # of the spread 1 over three pairs, each claim with its own: 5.653 / √3, and a margin of 3.92
-    place = {"table": "t", "where": {"alpha": 1}}
     both = {
-        "a": place | {"kind": "greater", "winner": "A", "loser": "B"},
-        "b": place | {"kind": "equal", "of": "A", "to": "B", "margin": 3},
+        "a": ON_BOTH,
+        "b": EQUAL | {"where": {"alpha": 1}, "margin": 3},
         "c": {"kind": "together", "claims": ["a", "b"]},
     }
-    found = judge(plan_of(both, "three"), tmp_path, gains(4, 5, 6))["c"]
+    found = judge(plan_of(both), tmp_path, gains(4, 5, 6))["c"]
     shown = [(row.detects_margins, round(row.detectable, 2)) for row in found.rows]
     assert shown == [(False, 3.26)] * 2 + [(True, 3.92)] * 2
     assert told("claims.basis", found, ["effect", "+3.26 points", "margin", "±3.92 points"])
@@ -347,8 +342,8 @@ def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
 def test_equal_is_two_one_sided_tests(
     tmp_path: Path, margin: float, points: tuple[float, ...], verdict: Verdict
 ) -> None:
-    claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": margin}
-    assert single(tmp_path, claim, gains(*points)).measured.verdict == verdict
+    found = single(tmp_path, EQUAL | {"margin": margin}, gains(*points))
+    assert found.measured.verdict == verdict
 
 
 def by_method(**values: float) -> Values:
@@ -502,9 +497,10 @@ def shaky(cell: Cell) -> Curve:
 @pytest.mark.parametrize(("winner", "verdict"), [("A", HOLDS), ("B", FAILS)])
 def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None:
     loser = "B" if winner == "A" else "A"
-    claim = {"table": "t", "where": ONE, "kind": "spread", "winner": winner, "loser": loser}
-    assert single(tmp_path, claim, shaky, "full").measured.verdict == verdict
-    (row,) = single(tmp_path, claim, shaky, "full").rows
+    claim = DUEL | {"kind": "spread", "winner": winner, "loser": loser}
+    found = single(tmp_path, claim, shaky, "full")
+    assert found.measured.verdict == verdict
+    (row,) = found.rows
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
     assert (same.rows[0].effect, same.rows[0].interval.is_test) == (0, False)
@@ -515,8 +511,7 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
     def values(cell: Cell) -> Curve:
         return flat(50 + (1 if cell.coords["method"] == "A" else 10) * (cell.seed - 1))
 
-    claim = {"table": "t", "where": ONE, "kind": "spread", "winner": "A", "loser": "B"}
-    found = single(tmp_path, claim, values)
+    found = single(tmp_path, DUEL | {"kind": "spread"}, values)
     assert found.label == Label.UNDECIDED
     assert found.rows[0].effect == pytest.approx(90)
     assert not found.rows[0].interval.is_test
@@ -538,16 +533,14 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
 def test_rounds_to_an_accuracy(
     tmp_path: Path, target: float | None, a: Curve, b: Curve, rounds: int, verdict: Verdict
 ) -> None:
-    claim = {"table": "t", "where": ONE, "kind": "earlier", "winner": "A", "loser": "B"}
-    asked = claim | ({"target": target} if target else {})
+    asked = DUEL | {"kind": "earlier"} | ({"target": target} if target else {})
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
 
 
 def test_never_is_later_than_any_round_of_either() -> None:
     # A, planned for 3 rounds, never reaches 50; B does in round 10 of 10: B is one round ahead
-    curves = {"A": pd.Series([10, 20, 30], [1, 2, 3]), "B": pd.Series([0.0, 50], [5, 10])}
-    numbers = Drawn({side: dict.fromkeys("012", curve) for side, curve in curves.items()})
+    numbers = alike(A=pd.Series([10, 20, 30], [1, 2, 3]), B=pd.Series([0.0, 50], [5, 10]))
     duel = speed(*sides("accuracy"), target=50)
     # all seeds alike: the error is that of B, which is scored every fifth round: 5/√(6 · 3)
     found = duel.measured(numbers)
@@ -578,25 +571,18 @@ class Drawn(Numbers):
     def __init__(self, curves: dict[str, dict[str, pd.Series]]) -> None:
         self.curves = curves
 
-    def values(self, point: Coords) -> Repeats:
-        return {}
-
     def history(self, point: Coords) -> dict[str, pd.Series]:
         return self.curves[str(point["method"])]
 
 
-class Scored(Numbers):
+def alike(**curves: pd.Series) -> Drawn:
+    """Three seeds with the same curve, by side."""
+    return Drawn({side: dict.fromkeys("012", curve) for side, curve in curves.items()})
+
+
+def scored(**sides: list[float]) -> Drawn:
     """Three seeds, scored in rounds 10, 20 and 30; accuracies by side."""
-
-    def __init__(self, **sides: list[float]) -> None:
-        self.sides = sides
-
-    def values(self, point: Coords) -> Repeats:
-        return {}
-
-    def history(self, point: Coords) -> dict[str, pd.Series]:
-        curve = pd.Series(self.sides[str(point["method"])], [10, 20, 30])
-        return dict.fromkeys(("0", "1", "2"), curve)
+    return alike(**{side: pd.Series(values, [10, 20, 30]) for side, values in sides.items()})
 
 
 def speed(winner: Coords, loser: Coords, target: float | None = None) -> Speed:
@@ -614,7 +600,7 @@ def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     # all three seeds lead by 10 rounds: error 10/√(6 · 3) = 2.357, t with 2 degrees of freedom is
     # 2.920 at a risk of 5 % and 9.925 at 0.5 %: 10 − 6.88 is above 0, 10 − 23.39 is not
     duel = speed(*sides("accuracy"), target=50)
-    found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
+    found = duel.measured(scored(A=[50, 60, 70], B=[40, 50, 70]))
     assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
     assert found.interval(0.05, 0.05).low == pytest.approx(10 - 6.88, abs=0.01)
     assert duel.limit.verdict(found, ErrorRates(0.05, 0.05)) == HOLDS
@@ -628,16 +614,15 @@ def test_rounds_are_known_no_better_than_models_are_scored() -> None:
 def test_a_mean_is_of_plain_differences(
     refuses: Refuses, kind: str, more: dict[str, object]
 ) -> None:
-    claim = {"table": "t", "kind": kind, "winner": "A", "loser": "B", "cells": "mean", **more}
     with refuses("cells: mean"):
-        plan_of({"c": claim})
+        plan_of({"c": AB | {"kind": kind, "cells": "mean"} | more})
 
 
 @pytest.mark.parametrize(("target", "rounds"), [(0.5, 10), (None, 0)])
 def test_a_loss_is_reached_from_above(target: float | None, rounds: int) -> None:
     # A is at 0.5 in round 10, B in round 20; B's best, 0.3, both reach in round 30
     duel = speed(*sides("loss"), target=target)
-    assert duel.measured(Scored(A=[0.5, 0.4, 0.3], B=[0.7, 0.5, 0.3])).effect == rounds
+    assert duel.measured(scored(A=[0.5, 0.4, 0.3], B=[0.7, 0.5, 0.3])).effect == rounds
 
 
 RAGGED = """
@@ -660,7 +645,7 @@ def test_a_mean_needs_the_same_comparisons_in_every_cell(refuses: Refuses) -> No
 def test_a_target_is_reached_by_the_very_number_that_a_table_shows() -> None:
     duel = speed(*sides("accuracy"), target=29)
     assert 100 * 0.29 < 29
-    assert duel.measured(Scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
+    assert duel.measured(scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
 
 
 def test_the_bounds_of_a_spread_by_hand() -> None:
@@ -705,10 +690,16 @@ def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
 
 
 def test_a_table_gives_its_moment(tmp_path: Path) -> None:
-    claim = {"table": "best", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+    claim = DUEL | {"table": "best"}
     best = single(tmp_path, claim, lambda c: [90 if c.coords["method"] == "A" else 50, 50, 50, 50])
     assert best.measured.verdict == HOLDS
     assert best.rows[0].cell == "Digits, α = 1, Accuracy, best"
+
+
+def by_dataset(mnist: float, digits: float) -> Values:
+    """A is better than all others by so many points, the same with each seed."""
+    lead = {"MNIST": mnist, "Digits": digits}
+    return lambda c: flat(50 + lead[str(c.coords["dataset"])] * (c.coords["method"] == "A"))
 
 
 @pytest.mark.parametrize(
@@ -726,11 +717,7 @@ def test_a_table_gives_its_moment(tmp_path: Path) -> None:
 def test_in_how_many_cells(
     tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
 ) -> None:
-    def values(cell: Cell) -> Curve:
-        lead = points[cell.coords["dataset"] == "Digits"]
-        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
-
-    found = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": cells}, values)
+    found = single(tmp_path, ON_BOTH | {"cells": cells}, by_dataset(*points))
     assert found.measured.verdict == verdict
     assert len(found.rows) == (1 if cells == "mean" else 2)
 
@@ -745,11 +732,10 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
 
 
 def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
-    everything = DUEL | {"where": {"alpha": 1}}
-    found = single(tmp_path, everything, gains(8, 8, 8), "small")
+    found = single(tmp_path, ON_BOTH, gains(8, 8, 8), "small")
     assert (found.label, found.signs) == (Label.NOT_TESTED, (2, 2))
     assert told("claims.reason", found, ["dataset digits", "mnist", "sign as claimed in 2 of 2"])
-    against = single(tmp_path, everything, gains(-8, -8, -8), "small")
+    against = single(tmp_path, ON_BOTH, gains(-8, -8, -8), "small")
     assert against.label == Label.NOT_SUPPORTED  # the cell that is the paper's own decides
     assert found.substituted[0] == Substitution("dataset", "digits", "mnist")
     digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
@@ -757,23 +743,20 @@ def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
 
 
 def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> None:
-    everything = DUEL | {"where": {"alpha": 1}}
     # the claim of every cell fails on Digits, which is no substitute
-    against = single(tmp_path, everything, gains(-8, -8, -8), "small")
+    against = single(tmp_path, ON_BOTH, gains(-8, -8, -8), "small")
     assert against.label == Label.NOT_SUPPORTED
-    one = everything | {"cells": 1}
+    one = ON_BOTH | {"cells": 1}
     assert single(tmp_path, one, gains(8, 8, 8), "small").label == Label.SUPPORTED
 
 
 def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
-    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
+    found = single(tmp_path, ON_BOTH, gains(7, 8, 9), "left")
     assert found.label == Label.NOT_TESTED
     assert [say("claims.verdict", row) for row in found.rows] == ["", "supported"]
     assert sum(row.planned > 0 for row in found.rows) == 1
     assert told("claims.reason", found, ["1 of 2 comparisons are not run", "+8.00 points ["])
-    assert single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(-8, -8, -8), "left").could == {
-        FAILS
-    }
+    assert single(tmp_path, ON_BOTH, gains(-8, -8, -8), "left").could == {FAILS}
 
 
 @pytest.mark.parametrize(
@@ -788,7 +771,7 @@ def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
 def test_what_a_scale_could_show_of_a_claim(
     tmp_path: Path, claim: dict[str, object], could: set[Verdict]
 ) -> None:
-    found = single(tmp_path, DUEL | {"where": {"alpha": 1}} | claim, gains(-1, 0, 1), "left")
+    found = single(tmp_path, ON_BOTH | claim, gains(-1, 0, 1), "left")
     assert found.could == could
     assert found.tested == (HOLDS in could)
 
@@ -800,9 +783,8 @@ def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
 
 
 def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
-    every = DUEL | {"where": {"alpha": 1}}
     claims = {
-        "every": every,  # could fail
+        "every": ON_BOTH,  # could fail
         "digits": DUEL,  # could hold or fail
         "both": {"kind": "together", "claims": ["every", "digits"]},
         "not_both": {"kind": "together", "claims": ["every", "digits"], "negate": True},
@@ -852,9 +834,12 @@ small,Digits,alpha=1,A,accuracy,0.905,0.01
 small,Digits,alpha=1,B,accuracy,0.900,0.02
 """
 
-
-AB = {"table": "t", "kind": "greater", "winner": "A", "loser": "B"}
 ON_MNIST = {"where": {"dataset": "MNIST", "alpha": 1}}
+
+
+def on_paper(folder: Path, claim: dict[str, Any]) -> Finding:
+    """The finding of one claim before any run, with these printed numbers."""
+    return judge(plan_of({"c": claim}), folder, lambda _: None, PRINTED)["c"]
 
 
 @pytest.mark.parametrize(
@@ -862,8 +847,7 @@ ON_MNIST = {"where": {"dataset": "MNIST", "alpha": 1}}
     [
         (AB, FAILS, (6, 3, 1), {"MNIST, α = 0.1": 0, "MNIST, α = 0.01": -1.5}),
         (
-            {"table": "t", "kind": "equal", "of": "A", "to": "B", "margin": 1.5}
-            | {"where": {"dataset": "MNIST", "alpha": [0.1, 0.01]}},
+            EQUAL | {"margin": 1.5, "where": {"dataset": "MNIST", "alpha": [0.1, 0.01]}},
             HOLDS, (2, 2, 2), {},
         ),
         (
@@ -897,7 +881,7 @@ def test_on_the_printed_numbers(
     cells: tuple[int, int, int],
     exceptions: dict[str, float],
 ) -> None:
-    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    found = on_paper(tmp_path, claim)
     assert found.printed.verdict == verdict
     holding = found.printed.having(HOLDS)
     assert (len(found.measured.parts), len(found.printed.parts), len(holding)) == cells
@@ -907,7 +891,7 @@ def test_on_the_printed_numbers(
 
 def test_what_is_not_printed_has_no_verdict(tmp_path: Path) -> None:
     claim = {"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}
-    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    found = on_paper(tmp_path, claim)
     assert found.printed is None
     assert say("claims.printed", found) == ""
 
@@ -924,12 +908,12 @@ def test_what_is_not_printed_has_no_verdict(tmp_path: Path) -> None:
 def test_what_the_printed_verdict_rests_on(
     tmp_path: Path, claim: dict[str, Any], facts: list[str]
 ) -> None:
-    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    found = on_paper(tmp_path, claim)
     assert told("claims.printed", found, facts)
 
 
 def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
-    plan = plan_of({"c": DUEL | {"where": {"alpha": 1}}})
+    plan = plan_of({"c": ON_BOTH})
     found = judge(plan, tmp_path, gains(4, 5, 6), PRINTED)
     frame = tidy("toy", list(found.values()))
     assert frame["cell"].tolist() == ["MNIST, α = 1, Accuracy", "Digits, α = 1, Accuracy"]
@@ -954,11 +938,7 @@ def test_a_claim_of_too_few_cells_is_refused(
     refuses: Refuses, tmp_path: Path, claim: dict[str, Any], words: str
 ) -> None:
     with refuses(words):
-        single(tmp_path, {"table": "t", "kind": "greater"} | claim, flat_zero)
-
-
-def flat_zero(cell: Cell) -> Curve:
-    return flat(0)
+        single(tmp_path, {"table": "t", "kind": "greater"} | claim, by_method())
 
 
 @pytest.mark.parametrize(
@@ -993,12 +973,8 @@ def test_a_negated_claim_denies_its_comparison(
 def test_negation_of_several_cells(
     tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
 ) -> None:
-    def values(cell: Cell) -> Curve:
-        lead = points[cell.coords["dataset"] == "Digits"]
-        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
-
-    asked = DUEL | {"where": {"alpha": 1}, "cells": cells, "negate": True}
-    assert single(tmp_path, asked, values).measured.verdict == verdict
+    asked = ON_BOTH | {"cells": cells, "negate": True}
+    assert single(tmp_path, asked, by_dataset(*points)).measured.verdict == verdict
 
 
 def test_a_negated_trend_holds_where_one_step_falls(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fedbench.paper.grid_points import Substitution
 from fedbench.paper.metrics import Metric
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.report.claims.comparison_tree import last_digit
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import plots
@@ -16,10 +16,11 @@ from fedbench.report.claims.tests import Limit, Verdict
 from fedbench.report.template_words import say
 from fedbench.report.values.numbers import amount
 from tests.report.claim_case import flat, judge, plan_of
-from tests.report.test_claims import DUEL, ONE, at, gains, told
+from tests.report.test_claims import DUEL, EQUAL, at, by_method, gains, single, told
 
 TABLE = {"table": "small", "where": {"dataset": "Digits"}, "kind": "greater", "winner": "A"}
-ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))  # as printed
+ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))
+PRINTED = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
 
 
 def searched(
@@ -67,16 +68,12 @@ def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
     assert row.of_paper
 
 
-EQUAL = {**DUEL, "kind": "equal", "of": "A", "to": "B", "margin": 1}
-
-
 @pytest.mark.parametrize(("level", "label"), [(10, Label.NOT_TESTED), (16, Label.SUPPORTED)])
 def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
     level: float, label: Label, tmp_path: Path
 ) -> None:
     # of ten classes guessing gives 10 %, and below 15 % a run has learned next to nothing
-    claim = {key: value for key, value in EQUAL.items() if key not in ("winner", "loser")}
-    found = judge(plan_of({"c": claim}), tmp_path, lambda _: flat(level))["c"]
+    found = single(tmp_path, EQUAL | {"margin": 1}, lambda _: flat(level))
     assert found.label == label
     assert (found.rows[0].void is Void.NEAR_CHANCE) == (level == 10)
     why = "all compared accuracies are near chance"
@@ -85,12 +82,8 @@ def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
 
 
 def test_one_side_that_learned_is_enough_for_a_test(tmp_path: Path) -> None:
-    learned = judge(plan_of({"c": DUEL}), tmp_path, lambda cell: flat(_level(cell)))["c"]
+    learned = single(tmp_path, DUEL, by_method(A=40, B=10))
     assert (learned.label, learned.rows[0].void) == (Label.SUPPORTED, None)
-
-
-def _level(cell: Cell) -> float:
-    return 40 if cell.coords["method"] == "A" else 10
 
 
 def left_out(plan: Plan) -> Plan:
@@ -103,8 +96,7 @@ def left_out(plan: Plan) -> Plan:
 def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> None:
     plan = plan_of({"c": TABLE})
     assert judge(plan, tmp_path, gains(4, 5, 6))["c"].label == Label.SUPPORTED
-    printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
-    found = judge(left_out(plan), tmp_path, gains(4, 5, 6), printed)["c"]
+    found = judge(left_out(plan), tmp_path, gains(4, 5, 6), PRINTED)["c"]
     assert found.label == Label.NOT_TESTED
     assert not found.rows[0].kept
     assert told("claims.reason", found, ["its table is left out at this scale"])
@@ -113,7 +105,7 @@ def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> No
 
 def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}}
-    found = judge(plan_of({"c": claim}, "small"), tmp_path, lambda _: None)["c"]
+    found = single(tmp_path, claim, lambda _: None, "small")
     assert found.substituted == (Substitution("dataset", "digits", "mnist"),)
     assert (found.label, found.missing) == (Label.NOT_TESTED, (6, 6))
     assert "here-not-tested" in found.tags
@@ -122,7 +114,7 @@ def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
 def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
     # of four rounds: what is claimed of round 9 stays untested however many runs finish
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}, "metrics": ["accuracy@9"]}
-    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None)["c"]
+    found = single(tmp_path, claim, lambda _: None)
     assert not found.unrun
     assert [row.too_late for row in found.rows] == [True]
 
@@ -140,36 +132,34 @@ def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> No
 def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
     # at 2.5 % the upper bound of −4 ± 4.303 · 1/√3 is −1.52, below −1.2; at 1.25 %, which failing
     # asks for, it is −4 + 6.205 · 1/√3 = −0.42
-    claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": 1.2}
-    found = judge(plan_of({"c": claim}), tmp_path, gains(-3, -4, -5))["c"]
+    found = single(tmp_path, EQUAL | {"margin": 1.2}, gains(-3, -4, -5))
     assert found.label == Label.UNDECIDED
     assert told("claims.bounds", found.rows[0], ["[−7.58, −0.42]"])
 
 
 def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers(tmp_path: Path) -> None:
     claim = DUEL | {"wants": "five seeds at the rate 0.01"}
-    found = judge(plan_of({"c": claim}), tmp_path, gains(4, 5, 6))["c"]
+    found = single(tmp_path, claim, gains(4, 5, 6))
     assert (found.label, found.could) == (Label.NOT_TESTED, frozenset())
     assert told("claims.reason", found, ["five seeds at the rate 0.01", "+5.00 points"])
 
 
 def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart(tmp_path: Path) -> None:
-    claims = {"c": DUEL | {"reading": "equation 3"}, "few": DUEL | {"reading": "equation 3"}}
-    found = judge(plan_of(claims), tmp_path, gains(-4, -5, -6))["c"]
+    claim = DUEL | {"reading": "equation 3"}
+    found = single(tmp_path, claim, gains(-4, -5, -6))
     assert (found.label, found.on_reading) == (Label.NOT_SUPPORTED, True)
     assert told("claims.label", found, ["not supported", "equation 3"])
     assert "reading-not-supported" in found.tags
     assert "here-not-supported" not in found.tags
-    untested = judge(plan_of(claims, "one"), tmp_path, gains(-4, -5, -6))["c"]
+    untested = single(tmp_path, claim, gains(-4, -5, -6), "one")
     assert not untested.on_reading  # what was not tested rests on no reading
     assert "here-not-tested" in untested.tags
 
 
 def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> None:
-    printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
     for more, tag in (({}, "printed-fails"), ({"reading": "Table 2"}, "printed-none")):
-        claims = {"c": TABLE | {"winner": "B", "loser": "A"} | more}
-        found = judge(plan_of(claims), tmp_path, lambda _: None, printed)["c"]
+        plan = plan_of({"c": TABLE | {"winner": "B", "loser": "A"} | more})
+        found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
         assert tag in found.tags
 
 
@@ -199,13 +189,13 @@ def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
         (DUEL | {"winner": "B", "loser": "A", "negate": True}, True),
         (DUEL | {"by": 1}, None),  # a size
         (DUEL | {"loser": 10}, None),  # a threshold
-        ({k: v for k, v in EQUAL.items() if k not in ("winner", "loser")}, None),
+        (EQUAL | {"margin": 1}, None),
     ],
 )
 def test_the_sign_is_that_of_a_comparison_of_two(
     claim: dict[str, object], as_claimed: bool | None, tmp_path: Path
 ) -> None:
-    (row,) = judge(plan_of({"c": claim}), tmp_path, gains(4, 5, 6))["c"].rows
+    (row,) = single(tmp_path, claim, gains(4, 5, 6)).rows
     assert row.as_claimed is as_claimed
 
 
@@ -224,7 +214,7 @@ def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) ->
 
 
 def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> None:
-    found = judge(plan_of({"c": DUEL}), tmp_path, gains(0, 1, 2))["c"]
+    found = at(tmp_path, (0, 1, 2))
     size = f"{found.rows[0].detectable:.2f}"
     assert found.label == Label.UNDECIDED
     assert told("claims.reason", found, ["3 pairs", f"above {size} points"])

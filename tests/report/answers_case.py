@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedbench.base.files import write_text
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report import build
+from fedbench.store import Results, write_frame
 from tests.report.claim_case import HEADER
 
 PAPER = """
@@ -37,6 +39,7 @@ claims:
   alone: {text: A is above 40., table: t, kind: greater, winner: A, loser: 40}
 deviations: [None.]
 """
+STUDY = PAPER.replace("settings:", "prints: false\nsettings:", 1)
 SCALES = {
     "full": "about: As printed.\n",
     "small": "about: Small.\nsubstitutes: {dataset: {mnist: digits}}\n",
@@ -70,9 +73,7 @@ def written(
 def _plan(folder: Path, scale: str, paper: str, printed: str = PRINTED) -> Plan:
     files = {"papers/toy.yaml": paper, "papers/toy.printed.csv": HEADER + printed}
     for name, text in {**files, f"scales/{scale}.yaml": SCALES[scale]}.items():
-        path = folder / "workflow" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_text(folder / "workflow" / name, text)
     return make_plan(folder / "workflow", scale)
 
 
@@ -83,13 +84,11 @@ def _results(plan: Plan, results: Path) -> None:
         curve = [last / 4, last / 2, 0.75 * last, last]
         rows += [(run, "finished", t, 4, 1, x / 100) for t, x in enumerate(curve, start=1)]
         _record(results / "runs" / run, run)
-    (results / plan.scale).mkdir(parents=True, exist_ok=True)
     names = ["run_id", "status", "round", "rounds", "eval_every", "accuracy"]
-    pd.DataFrame(rows, columns=names).to_parquet(results / plan.scale / "toy.parquet")
+    write_frame(pd.DataFrame(rows, columns=names), Results(results).frame(plan.scale, "toy"))
 
 
 def _record(folder: Path, run: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     tune = {"grid": {"lr": [0.3, 0.03]}}
     record = {
         "id": run, "status": "finished", "rounds": 4,
@@ -100,4 +99,4 @@ def _record(folder: Path, run: str) -> None:
         "data": {"name": "digits", "source": "a test", "checksum": "ab"},
         "files": {"rounds.parquet": "cd"},
     }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    write_text(folder / "run.json", json.dumps(record))

@@ -8,12 +8,13 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
+from fedbench.base.files import read_text, write_text
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.figures.drawing import Drawing, drawing
 from fedbench.report.values.collected_frames import Collected
 from fedbench.spec import RunSpec
 
-PAPER = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+PAPER = read_text(Path(__file__).with_suffix(".yaml"))
 
 
 def made_up(folder: Path, scale: str = "paper", text: str = PAPER) -> Plan:
@@ -26,9 +27,7 @@ def made_up(folder: Path, scale: str = "paper", text: str = PAPER) -> Plan:
         ("scales/paper.yaml", "about: As printed.\n"),
         ("scales/small.yaml", "about: Small.\nsubstitutes: {dataset: {cifar10: digits}}\n"),
     ):
-        path = folder / "workflow" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        write_text(folder / "workflow" / name, content)
     with patch("fedbench.plan.plan.check_paper"):
         return make_plan(folder / "workflow", scale)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedbench.base.files import write_text
 from fedbench.paper.printed_numbers import Place, Printed, Stat
 from fedbench.plan.plan import Plan, make_plan
 
@@ -45,9 +46,7 @@ def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:
         ("scales/full.yaml", "about: As printed.\n"),
         ("scales/small.yaml", _SMALL),
     ):
-        path = folder / "workflow" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_text(folder / "workflow" / name, text)
     return make_plan(folder / "workflow", scale, (), tables)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedbench.base import registry
+from fedbench.base.files import read_text
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import Place, Printed, Stat
 from fedbench.report import build
@@ -150,13 +151,13 @@ def test_facts_stand_in_the_page_as_csv_and_tex(tmp_path):
     files = build(plan, tmp_path / "none", tmp_path / "reports", tmp_path)
     names = {file.name for file in files}
     assert {"costs.csv", "costs.tex", "sizes.csv", "layers.tex"} <= names
-    page = (tmp_path / "reports/paper/made.html").read_text()
+    page = read_text(tmp_path / "reports/paper/made.html")
     order = [
         page.index(f'<section id="{key}"') for key in ("costs", "sizes", "t", "traits", "layers")
     ]
     assert order == sorted(order)
     assert "✓" in page
-    tex = (tmp_path / "reports/paper/tables/made/costs.tex").read_text()
+    tex = read_text(tmp_path / "reports/paper/tables/made/costs.tex")
     assert r"FedAvg & 1 & H\textperiodcentered{}g & H & 1" in tex
     assert tex.count("{") == tex.count("}")
 

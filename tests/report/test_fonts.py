@@ -8,9 +8,11 @@ import pytest
 from fontTools.ttLib import TTFont
 from matplotlib.figure import Figure
 
+from fedbench.base.files import read_text
 from fedbench.report import build
 from fedbench.report.figures import save
 from fedbench.report.figures.save import write
+from fedbench.store import Results, write_frame
 from tests.report.report_case import FULL, case, frame_of
 
 SCRIPT = "\U0001d49c"  # a script A, which STIX has and DejaVu Sans has not; both are matplotlib's
@@ -55,7 +57,7 @@ def test_letters_come_from_another_font_if_one_has_them(own_fonts, tmp_path):
 def test_letters_that_no_font_has_are_named(own_fonts, tmp_path):
     _, lost = write(titled("联邦 α 联"), tmp_path / "f.svg")
     assert lost == "".join(sorted("联邦"))
-    assert "联邦" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert "联邦" in read_text(tmp_path / "f.svg")
 
 
 def test_the_page_of_a_figure_says_which_letters_are_boxes(own_fonts, tmp_path):
@@ -65,10 +67,9 @@ def test_the_page_of_a_figure_says_which_letters_are_boxes(own_fonts, tmp_path):
         figure = paper.figures["f"].model_copy(update={"title": title})
         plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
         results = tmp_path / "results"
-        (results / FULL).mkdir(parents=True, exist_ok=True)
-        frame_of(plan, {0: [0.1, 0.5]}).to_parquet(results / FULL / "toy.parquet")
+        write_frame(frame_of(plan, {0: [0.1, 0.5]}), Results(results).frame(FULL, "toy"))
         build(plan, results, tmp_path / "reports", tmp_path / "workflow/papers")
-        page = (tmp_path / "reports" / FULL / "toy.html").read_text(encoding="utf-8")
+        page = read_text(tmp_path / "reports" / FULL / "toy.html")
         found = re.findall(r'<span class="missing">[^<]*</span>', page)
         assert len(found) == boxes
         assert all("联邦" in text or "邦联" in text for text in found)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbench.base.files import write_text
+from fedbench.plan.data_checks import data_key
 from fedbench.report.values.collected_frames import Collected, Guess, declared
 from fedbench.spec import Choice
 from fedbench.store import Results
@@ -43,11 +45,8 @@ def test_users_data_say_it_by_their_facts(tmp_path):
     own = Choice(name="file", params={"path": "my.csv"})
     assert declared(own) is None
     assert guess_of(tmp_path, own) is None
-    from fedbench.plan.data_checks import data_key
-
     file = Results(tmp_path).data(data_key(own))
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"train": 500, "test": 200, "largest": 190}))
+    write_text(file, json.dumps({"train": 500, "test": 200, "largest": 190}))
     assert guess_of(tmp_path, own) == Guess(0.95, 200, 500)
     file.write_text(json.dumps({"train": 500, "test": 200}))  # labels that are no classes
     assert guess_of(tmp_path, own) is None
@@ -56,11 +55,7 @@ def test_users_data_say_it_by_their_facts(tmp_path):
 @pytest.mark.parametrize(("name", "share"), [("mnist", 0.1135), ("digitpairs", 0.01)])
 def test_what_ships_with_fedbench_declares_it(name, share):
     assert declared(Choice(name=name)).accuracy == pytest.approx(share)
-    assert guess_of_nothing(name) == declared(Choice(name=name))
-
-
-def guess_of_nothing(name):
-    return guess_of(Path("nowhere"), Choice(name=name))
+    assert guess_of(Path("nowhere"), Choice(name=name)) == declared(Choice(name=name))
 
 
 def guess_of(results, dataset):

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from fedbench.base.files import read_text, write_text
 from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, measured_speeds
 from fedbench.plan.plan import make_plan
@@ -38,12 +39,10 @@ facts: {f: {title: %s, caption: %s, kind: {costs: {methods: [FedAvg]}}}}
 
 
 def project(folder, paper=PAPER, name="tiny", printed=None):
-    for part in ("papers", "scales"):
-        (folder / part).mkdir(exist_ok=True)
-    (folder / f"papers/{name}.yaml").write_text(paper, encoding="utf-8")
-    (folder / "scales/paper.yaml").write_text("about: As printed.\n")
+    write_text(folder / f"papers/{name}.yaml", paper)
+    write_text(folder / "scales/paper.yaml", "about: As printed.\n")
     if printed is not None:
-        (folder / f"papers/{name}.printed.csv").write_text(printed)
+        write_text(folder / f"papers/{name}.printed.csv", printed)
     return folder
 
 
@@ -133,7 +132,7 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     shown = tmp_path / "reports/paper"
     live = _Live()
     for page in shown.rglob("*.html"):
-        live.feed(page.read_text(encoding="utf-8"))
+        live.feed(read_text(page))
     assert not {name for name in live.attributes if name.startswith("on")}
     assert [text for text in live.scripts if "evil()" in text and r"\u003c" not in text] == []
     assert "x" not in live.sources
@@ -141,7 +140,7 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     with (shown / "tables/tiny/table1.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["dataset"] for row in rows} == {"'" + LABEL}
-    tex = (shown / "tables/tiny/table1.tex").read_text(encoding="utf-8")
+    tex = read_text(shown / "tables/tiny/table1.tex")
     assert r"\input" not in tex
     assert r"\textbackslash{}input\{evil\} \#1" in tex
     assert re.search(r"\\label\{tab:tiny-table1\}", tex)
@@ -176,7 +175,7 @@ def test_a_damaged_record_says_nothing_of_speed_and_is_named_by_the_state_of_its
 
 def test_labels_are_text_in_what_scripts_read(tmp_path):
     shown = written(tmp_path, paper=TOY.replace("trick", quoted(LABEL)))
-    page = (shown / "toy.html").read_text(encoding="utf-8")
+    page = read_text(shown / "toy.html")
     told = re.findall(r'class="readout">(.*?)</script>', page)
     labels = {
         line["label"] for text in told for panel in json.loads(text) for line in panel["lines"]

@@ -20,7 +20,7 @@ from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.template_words import FILTERS as WORDS
 from fedbench.report.template_words import say
 from fedbench.spec import RunSpec
-from tests.report.answers_case import PAPER, written
+from tests.report.answers_case import STUDY, written
 from tests.report.test_pages import text
 
 # Three seeds; A is 10 points ahead with each, B by −1, 0 and 1
@@ -92,8 +92,7 @@ def test_the_claims_are_counted_by_verdict(tmp_path: Path) -> None:
 
 
 def test_claims_of_a_study_are_no_papers(tmp_path: Path) -> None:
-    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
-    index = written(tmp_path, paper=study) / "index.html"
+    index = written(tmp_path, paper=STUDY) / "index.html"
     assert "Claims: " not in text(index)
     assert "Our own questions" in text(index)
 
@@ -129,8 +128,7 @@ def test_conditions_are_what_all_runs_share() -> None:
 
 
 def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
-    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
-    seen = text(written(tmp_path, paper=study) / "toy.html")
+    seen = text(written(tmp_path, paper=STUDY) / "toy.html")
     assert seen.count("All runs alike: network MLP, 10 clients, 10 of them per round") == 1
     assert seen.count("The runs are like those above. α: how alike the clients' data are") == 1
     assert "no verdict" not in seen

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from html import unescape
 from itertools import product
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import cast
 import pandas as pd
 import pytest
 
+from fedbench.base.files import read_text
 from fedbench.paper.grid_points import Substitution, Substitutions
 from fedbench.paper.printed_numbers import Place
 from fedbench.paper.tables_and_figures import Table
@@ -25,11 +25,11 @@ from fedbench.report.tables.layout import TableLayout
 from fedbench.report.template_words import say
 from fedbench.report.values.numbers import thinned
 from fedbench.spec import Choice
+from fedbench.store import write_frame
 from tests.project import Refuses
-from tests.report.answers_case import PAPER, SCALES, _plan, written
+from tests.report.answers_case import PAPER, SCALES, STUDY, _plan, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
-Read = Callable[[str], str]
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +39,20 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def text(page: Path) -> str:
     """What a reader sees, with one blank between words."""
-    html = page.read_text(encoding="utf-8")
+    html = read_text(page)
     html = re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
+def between(html: str, start: str, end: str) -> str:
+    """What stands between two marks."""
+    return html.partition(start)[2].partition(end)[0]
+
+
 def scores(report: Path) -> str:
     """The paper's row of the scorecard, as HTML."""
-    html = (report / "index.html").read_text(encoding="utf-8")
-    row = re.search(r'<a href="toy.html#claims">toy</a></th>(.*?)</tr>', html, re.DOTALL)
-    assert row
-    return row[1]
+    html = read_text(report / "index.html")
+    return between(html, '<a href="toy.html#claims">toy</a></th>', "</tr>")
 
 
 def page_making(page: SimpleNamespace) -> str:
@@ -80,8 +83,8 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     # hold, fail, undecided, none printed; by the runs: supported, not supported, undecided, not
     # tested; under our reading the first three of these
     assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0]
-    html = (tmp_path / "reports/curves/toy.html").read_text(encoding="utf-8")
-    card = html.partition('id="claim-better"')[2].partition("</article>")[0]
+    html = read_text(tmp_path / "reports/curves/toy.html")
+    card = between(html, 'id="claim-better"', "</article>")
     assert "fails" in card
     assert re.findall(r'class="see" href="(.*?)"', card) == ["#f"]  # the page has no Table 1
     evidence = pd.read_csv(tmp_path / "reports/curves/claims/toy.csv")
@@ -91,7 +94,7 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
 def test_the_answer_counts_many_settings_of_a_scale_and_the_claim_lists_them(
     tmp_path: Path,
 ) -> None:
-    html = (written(tmp_path, "other") / "toy.html").read_text(encoding="utf-8")
+    html = read_text(written(tmp_path, "other") / "toy.html")
     (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
     assert "6 settings" in answer
     assert "clients in place of" not in answer
@@ -101,7 +104,7 @@ def test_the_answer_counts_many_settings_of_a_scale_and_the_claim_lists_them(
 def test_the_answer_comes_first(tmp_path: Path) -> None:
     found = PAPER + "in_short: B+ leads.\nfindings: {B+ is ahead: B+ leads A by 5 points.}\n"
     folder = written(tmp_path, "full", found)
-    html = (folder / "toy.html").read_text(encoding="utf-8")
+    html = read_text(folder / "toy.html")
     sections = re.findall(r'<section id="(\w+)"', html)
     assert sections[:3] == ["t", "findings", "claims"]  # the table that shows the first claim
     (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
@@ -114,7 +117,7 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
     assert html.index("B+ leads.") < html.index(
         "<summary>B+ is ahead</summary><p>B+ leads A by 5 points.</p>"
     )
-    index = (folder / "index.html").read_text(encoding="utf-8")
+    index = read_text(folder / "index.html")
     told = index[index.index('id="short"') : index.index('id="score"')]
     assert claim in told  # and by a link to it what the runs say
     assert f'href="toy.html#claim-{label}"' in told
@@ -122,9 +125,9 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_study_without_claims_says_on_the_front_page_what_was_found(tmp_path: Path) -> None:
-    study = PAPER.replace("settings:", "prints: false\nsettings:", 1).split("claims:")[0]
+    study = STUDY.split("claims:")[0]
     folder = written(tmp_path, "full", study + "in_short: B+ leads.\n")
-    index = (folder / "index.html").read_text(encoding="utf-8")
+    index = read_text(folder / "index.html")
     assert "B+ leads." in index[index.index('id="short"') : index.index('id="papers"')]
 
 
@@ -146,7 +149,7 @@ def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) ->
     board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
     study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
     study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]") + "front: long\n"
-    index = (written(tmp_path, "small", study) / "index.html").read_text(encoding="utf-8")
+    index = read_text(written(tmp_path, "small", study) / "index.html")
     first = index.index('<section id="front-toy">')
     assert first == index.index("<section")
     seen = unescape(re.sub(r"<[^>]+>|\s+", " ", index[first : index.index("</section>")]))
@@ -175,15 +178,13 @@ def test_a_leaderboard_without_a_run_is_not_on_the_front_page(tmp_path: Path) ->
     board = "columns: [metric], order: best first"
     plan = _plan(tmp_path, "full", PAPER.replace("columns: [metric]", board) + "front: long\n")
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
-    assert "front-toy" not in (tmp_path / "reports/full/index.html").read_text(encoding="utf-8")
+    assert "front-toy" not in read_text(tmp_path / "reports/full/index.html")
 
 
 def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path: Path) -> None:
-    study = PAPER.replace("settings:", "prints: false\nsettings:", 1).replace(
-        "columns: [metric]}", "columns: [metric], ranks: seeds}"
-    )
+    study = STUDY.replace("columns: [metric]}", "columns: [metric], ranks: seeds}")
     report = written(tmp_path, "full", study)
-    html = (report / "toy.html").read_text(encoding="utf-8")
+    html = read_text(report / "toy.html")
     assert re.findall(r'id="(ranks_\w+)"', html) == [
         "ranks_t", "ranks_long", "ranks_long_1", "ranks_long_2"
     ]  # fmt: skip
@@ -211,8 +212,8 @@ def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
     curves = "  last: {title: Fig. 9, grid: main, where: {alpha: 1}, panels: [dataset]}"
     paper = PAPER.replace("claims:", "\n".join([*empty, curves, "claims:"]), 1)
     report = written(tmp_path, "full", paper)
-    html = (report / "toy.html").read_text(encoding="utf-8")
-    figures = html.partition('<div class="figures">')[2].partition("</div>")[0]
+    html = read_text(report / "toy.html")
+    figures = between(html, '<div class="figures">', "</div>")
     assert re.findall(r'<figure id="(\w+)"', figures) == ["f", "last"]
     (line,) = re.findall(r'<p class="caption empty">(.*?)</p>', figures)
     assert figures.index('id="f"') < figures.index(line) < figures.index('id="last"')
@@ -220,7 +221,7 @@ def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
     seen = re.sub(r"<.*?>", "", line)
     assert [title for title in EMPTY.values() if title.strip("'") not in seen] == []
     assert "too few seeds are finished" in seen
-    contents = html.partition('aria-label="Contents"')[2].partition("</nav>")[0]
+    contents = between(html, 'aria-label="Contents"', "</nav>")
     assert 'href="#last"' in contents
     assert not any(f'href="#{key}"' in contents for key in EMPTY)
     assert all((report / f"figures/toy/{key}.svg").is_file() for key in EMPTY)
@@ -228,8 +229,8 @@ def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
 
 
 def test_decided_claims_are_named_on_the_front_page(full: Path) -> None:
-    html = (full / "index.html").read_text(encoding="utf-8")
-    part = html.partition('id="decided"')[2].partition("</section>")[0]
+    html = read_text(full / "index.html")
+    part = between(html, 'id="decided"', "</section>")
     titles = re.findall(r"<h3>(.*?)</h3>", unescape(part))
     assert titles == [
         "Supported by the runs here", "Not supported by the runs here",
@@ -240,18 +241,18 @@ def test_decided_claims_are_named_on_the_front_page(full: Path) -> None:
 
 
 def test_substitutes_show_but_test_nothing(tmp_path: Path) -> None:
-    html = (written(tmp_path, "small") / "index.html").read_text(encoding="utf-8")
-    row = html.partition('<th scope="row" class="head"><a href="toy.html#claims">')[2]
-    assert '<td class="start">4 of 4</td>' in row.partition("</tr>")[0]
+    html = read_text(written(tmp_path, "small") / "index.html")
+    row = between(html, '<th scope="row" class="head"><a href="toy.html#claims">', "</tr>")
+    assert '<td class="start">4 of 4</td>' in row
     assert "in part not tested at this scale" in text(tmp_path / "reports/small/index.html")
 
 
 def test_a_claim_is_found_by_its_verdicts_and_shown_by_its_figure(full: Path) -> None:
-    html = (full / "toy.html").read_text(encoding="utf-8")
+    html = read_text(full / "toy.html")
     cards = dict(re.findall(r'<article class="claim ([^"]*)" id="claim-(\w+)"', html))
     assert cards["printed-fails here-supported"] == "better"
     assert cards["printed-holds here-not-supported"] == "worse"
-    card = html.partition('id="claim-better"')[2].partition("</article>")[0]
+    card = between(html, 'id="claim-better"', "</article>")
     assert re.findall(r'class="see" href="(.*?)"', card) == ["#t", "#f"]
     assert len(re.findall(r'href="run.html#', card)) == 4 * 2 * 3  # cells, methods, seeds
 
@@ -266,8 +267,8 @@ def test_a_claim_leads_to_its_table_and_to_what_it_names(tmp_path: Path) -> None
     }
     lines = [f"  {key}_: {{text: Says., {rest}}}" for key, rest in claims.items()]
     told = "\n".join(["claims:", *lines, ""]).replace("[both,", "[both_,")
-    html = (written(tmp_path, "full", PAPER.replace("claims:\n", told)) / "toy.html").read_text()
-    cards = {key: html.partition(f'id="claim-{key}_"')[2].split("</article>")[0] for key in claims}
+    html = read_text(written(tmp_path, "full", PAPER.replace("claims:\n", told)) / "toy.html")
+    cards = {key: between(html, f'id="claim-{key}_"', "</article>") for key in claims}
     links = {key: re.findall(r'class="see" href="#(.*?)"', card) for key, card in cards.items()}
     assert links == {
         "alone": [], "both": ["long", "f"], "joined": ["t", "long", "f"], "apart": ["long"]
@@ -281,15 +282,15 @@ def test_a_claim_that_names_no_table_or_figure_is_refused(refuses: Refuses, tmp_
 
 def test_a_claim_leads_to_those_that_it_joins(tmp_path: Path) -> None:
     both = "  both: {text: Both., kind: together, claims: [better, alone]}\ndeviations"
-    html = (written(tmp_path, "full", PAPER.replace("deviations", both)) / "toy.html").read_text()
-    card = html[html.index('id="claim-both"') :].partition("</article>")[0]
+    html = read_text(written(tmp_path, "full", PAPER.replace("deviations", both)) / "toy.html")
+    card = between(html, 'id="claim-both"', "</article>")
     assert re.findall(r'href="#claim-(\w+)"', card) == ["both", "better", "alone"]
-    assert "joins" not in html[html.index('id="claim-better"') :].partition("</article>")[0]
+    assert "joins" not in between(html, 'id="claim-better"', "</article>")
 
 
 def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
-    html = (full / "toy.html").read_text(encoding="utf-8")
-    picture = html.partition('id="claim-better"')[2].partition("</svg>")[0]
+    html = read_text(full / "toy.html")
+    picture = between(html, 'id="claim-better"', "</svg>")
     # beside the names the scale reaches from −5 to the measured +10: zero is at 128 + 170 · 5/15
     assert 'class="axis" x1="184.7"' in picture
     assert picture.count('<circle cx="298.0"') == 4
@@ -303,8 +304,7 @@ def test_a_page_says_how_its_runs_were_made_and_the_card_of_a_study_who_is_best(
     shown = text(full / "index.html")
     best = "A is best in 4 of 4 settings, by the mean alone"
     assert best not in shown  # of a paper the claims say it, with a test
-    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
-    assert best in text(written(tmp_path, paper=study) / "index.html")
+    assert best in text(written(tmp_path, paper=STUDY) / "index.html")
     page = text(full / "toy.html")
     assert "time 1.0 hours of training, scoring and probes" in page  # 36 runs of 100 seconds
     assert "versions fedbench 0.1.0 data digits, source: a test" in page
@@ -438,10 +438,10 @@ def test_a_run_that_is_missing_has_no_page_to_lead_to(tmp_path: Path) -> None:
     plan, file = _plan(tmp_path, "full", PAPER), tmp_path / "results/full/toy.parquet"
     frame = pd.read_parquet(file)
     lost = str(frame["run_id"].iloc[0])
-    frame[frame["run_id"] != lost].to_parquet(file)
+    write_frame(frame[frame["run_id"] != lost], file)
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
-    html = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
-    claims = html.partition('id="claims"')[2].partition("</section>")[0]
+    html = read_text(tmp_path / "reports/full/toy.html")
+    claims = between(html, 'id="claims"', "</section>")
     assert f"{lost} is not finished" in claims
     assert f"run.html#{lost}" not in claims
 
@@ -504,9 +504,7 @@ def test_methods_whose_names_differ_in_signs_have_pages_of_their_own() -> None:
 def test_a_run_has_its_curve_settings_and_origin(full: Path) -> None:
     runs, facts = {}, {}
     for file in (full / "runs").glob("*.js"):
-        content = json.loads(
-            file.read_text(encoding="utf-8").strip().removeprefix("showRuns(")[:-2]
-        )
+        content = json.loads(read_text(file).strip().removeprefix("showRuns(")[:-2])
         assert {run[-1] for run in content["runs"]} == {file.stem}
         runs |= content["runs"]
         facts |= content["facts"]
@@ -556,8 +554,8 @@ def test_the_page_says_what_a_seed_redraws(tmp_path: Path, settings: str, words:
 
 def test_what_is_ours_stands_apart(tmp_path: Path) -> None:
     paper = PAPER.replace('better: {text: "A', 'better: {ours: true, text: "A')
-    html = (written(tmp_path, "full", paper) / "toy.html").read_text(encoding="utf-8")
-    own = html.partition('<section id="own">')[2].partition("</section>")[0]
+    html = read_text(written(tmp_path, "full", paper) / "toy.html")
+    own = between(html, '<section id="own">', "</section>")
     assert re.findall(r'id="claim-(\w+)"', own) == ["better"]
     row = scores(tmp_path / "reports/full")
     assert counts(row) == [2, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]

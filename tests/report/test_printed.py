@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.base.files import read_text
 from fedbench.paper.grid_points import expanded
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import (
@@ -15,11 +16,11 @@ from fedbench.paper.printed_numbers import (
     table_places,
 )
 from tests.project import ROOT, Refuses
+from tests.report.claim_case import HEADER
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
 TRANSCRIPT = ROOT / "tests/paper/transcript.csv"
 METRICS = {"test_accuracy_frac": "accuracy", "macro_f1_frac": "macro_f1"}
-HEADER = "table,dataset,setting,method,metric,mean,std\n"
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -45,7 +46,7 @@ def test_every_printed_number_is_the_specifications() -> None:
 
 @pytest.mark.parametrize("line", range(36))
 def test_one_wrong_digit_is_found(line: int, tmp_path: Path) -> None:
-    text = PRINTED.read_text(encoding="utf-8").splitlines()
+    text = read_text(PRINTED).splitlines()
     last = text[line + 1][-1]
     text[line + 1] = text[line + 1][:-1] + str((int(last) + 1) % 10)
     changed = tmp_path / "changed.csv"

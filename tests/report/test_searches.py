@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from fedbench.base.files import read_json, read_text, write_text
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report import build
 from fedbench.report.pages.runs import searches
@@ -33,18 +34,15 @@ tables:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    for name, text in (("papers/toy.yaml", PAPER), ("scales/full.yaml", "about: Full.\n")):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_text(tmp_path / "papers/toy.yaml", PAPER)
+    write_text(tmp_path / "scales/full.yaml", "about: Full.\n")
     return make_plan(tmp_path, "full")
 
 
 def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[dict[str, Any]]:
     """The searches on the page, once these have been chosen, in the plan's order."""
     for search, winner in zip(plan.trials, winners, strict=False):
-        file = Results(results).winner(search)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(winner))
+        write_text(Results(results).winner(search), json.dumps(winner))
     collected = Collected(pd.DataFrame(), Results(results).runs)
     return searches(plan, "toy", collected, {"lost"})
 
@@ -100,7 +98,7 @@ def test_the_page_warns_of_a_choice_near_chance(plan: Plan, tmp_path: Path) -> N
     scores = (winner(0.5, 0.62, 0.4, chosen=0.1), winner(0.1, 0.1, 0.149, chosen=0.03))
     found(plan, tmp_path / "results", *scores)
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
-    html = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
+    html = read_text(tmp_path / "reports/full/toy.html")
     assert "1 of 2 searches of settings" in html
     assert "2 searches, 1 of them near chance" in html
     assert '<span class="best">lr=0.1: 62.0</span>' in html
@@ -121,7 +119,7 @@ def test_a_winner_that_was_edited_or_deleted_is_chosen_anew(
     plan = project(tmp_path, SEARCHING)
     results = Results(tmp_path / "results")
     run_id, search = next(iter(plan.searches.items()))
-    said = json.loads(results.winner(search).read_text())
+    said = read_json(results.winner(search))
     assert said["trials"] == [{"lr": 1, "score": 0.5}, {"lr": 2, "score": 0.5}]
     results.winner(search).unlink()
     if content:
@@ -134,7 +132,7 @@ def test_with_an_edited_trial_the_file_alone_says_what_was_chosen(tmp_path: Path
     results = Results(tmp_path / "results")
     run_id, search = next(iter(plan.searches.items()))
     trial = results.run(plan.trials[search][0]).path / "rounds.parquet"
-    before = json.loads(results.winner(search).read_text(encoding="utf-8"))
+    before = read_json(results.winner(search))
     pd.read_parquet(trial).assign(val_accuracy=0.9).to_parquet(trial, index=False)
     run = plan.runs[run_id]
     assert Collected(pd.DataFrame(), results.runs).winner(search, run) == before

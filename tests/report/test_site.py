@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
+from fedbench.base.files import read_text, write_text
 from fedbench.plan.cost import Speeds
 from fedbench.plan.plan import make_plan
 from fedbench.report import build
@@ -17,26 +18,23 @@ from fedbench.report.figures.style import styles
 from fedbench.report.site import _hours, code
 from fedbench.report.tables.export import latex
 from fedbench.report.values.numbers import fixed, signed
+from fedbench.store import Results, write_frame
 from tests.project import ROOT
+from tests.report.claim_case import HEADER
 from tests.report.report_case import FULL, SMALL, case, frame_of
 
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2]}
-HEADER = "table,dataset,setting,method,metric,mean,std\n"
 
 
 def report(
     folder: Path, scale: str, curves: dict[int, list[float]] = CURVES, copies: bool = True
 ) -> Path:
     plan = case(folder, scale, ("t", "f"))
-    (folder / "workflow/papers/toy.printed.csv").write_text(
-        HEADER + "t,MNIST,alpha=1,A,accuracy,50.00,2.00\n", encoding="utf-8"
-    )
-    results = folder / "results"
-    (results / scale).mkdir(parents=True, exist_ok=True)
-    frame_of(plan, curves).to_parquet(results / scale / "toy.parquet")
+    papers, results = folder / "workflow/papers", folder / "results"
+    write_text(papers / "toy.printed.csv", HEADER + "t,MNIST,alpha=1,A,accuracy,50.00,2.00\n")
+    write_frame(frame_of(plan, curves), Results(results).frame(scale, "toy"))
     for run in plan.runs:
         (results / "runs" / run).mkdir(parents=True, exist_ok=True)
-    papers = folder / "workflow/papers"
     files = build(plan, results, folder / "reports", papers, copies=copies)
     assert all(file.is_file() for file in files)
     return folder / "reports" / scale
@@ -55,7 +53,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_paper_of_which_nothing_was_run_says_so(tmp_path: Path) -> None:
-    index = (report(tmp_path, FULL, {}) / "index.html").read_text(encoding="utf-8")
+    index = read_text(report(tmp_path, FULL, {}) / "index.html")
     assert "Not run yet: no run of its 36 is finished." in index  # 2 data sets, α, 3 methods, seeds
     assert "figures/toy/f.png" not in index
     planned, finished, spent, left = re.findall(r"<td>([\d.,]+)</td>", index)[:4]
@@ -65,7 +63,7 @@ def test_a_paper_of_which_nothing_was_run_says_so(tmp_path: Path) -> None:
 def test_hours_of_runs_that_papers_share_count_once(tmp_path: Path) -> None:
     case(tmp_path, FULL)
     twin = tmp_path / "workflow/papers/twin.yaml"
-    twin.write_text(twin.with_name("toy.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    write_text(twin, read_text(twin.with_name("toy.yaml")))
     plan = make_plan(tmp_path / "workflow", FULL)
     records = {run: {"seconds": {"train": 3600.0}} for run in list(plan.runs)[:30]}  # of 36
     alone, both = (_hours(plan, keys, records, Speeds()) for keys in (("toy",), plan.papers))
@@ -87,7 +85,7 @@ def test_writes_what_it_promises(full: Path) -> None:
 
 @pytest.mark.parametrize("page", ["index.html", "toy.html", "methods/b.html", "run.html"])
 def test_pages_need_no_network_and_their_links_resolve(full: Path, page: str) -> None:
-    text = (full / page).read_text(encoding="utf-8")
+    text = read_text(full / page)
     assert not re.search(r"""(src|href|url)\W{1,3}https?:""", text)
     ids = set(re.findall(r'\bid="([^"]+)"', text))
     links = re.findall(r'\b(?:xlink:)?href="([^"]+)"', text)
@@ -97,16 +95,16 @@ def test_pages_need_no_network_and_their_links_resolve(full: Path, page: str) ->
         there = (full / page).parent / name.partition("?")[0]
         assert link.startswith("data:") or there.exists(), link
         if ".html" in name and place and name != "run.html":
-            assert f'id="{place}"' in there.read_text(encoding="utf-8"), link
+            assert f'id="{place}"' in read_text(there), link
         assert name or place in ids, link
 
 
 def test_without_copies_figures_stand_in_pages_and_tables_in_csv(tmp_path: Path) -> None:
     shown = report(tmp_path, FULL, copies=False)
     assert {x.suffix for x in shown.rglob("*") if x.is_file()} == {".html", ".js", ".csv"}
-    assert (shown / "toy.html").read_text(encoding="utf-8").count("<svg role") == 1
+    assert read_text(shown / "toy.html").count("<svg role") == 1
     for page in shown.glob("*.html"):
-        links = re.findall(r'(?:href|src)="((?:tables|figures)/[^"]+)"', page.read_text("utf-8"))
+        links = re.findall(r'(?:href|src)="((?:tables|figures)/[^"]+)"', read_text(page))
         assert [link for link in links if not (page.parent / link).is_file()] == []
 
 
@@ -115,8 +113,8 @@ def test_pages_of_other_papers_go_and_files_of_the_users_own_stay(tmp_path: Path
     (shown / "mine.html").write_text("<title>Notes on fedbench</title>")
     (shown / "runs/mine.js").write_text("showRuns")
     toy = tmp_path / "workflow/papers/toy.yaml"
-    text = toy.read_text(encoding="utf-8").replace("control_%", "other_%")
-    toy.with_name("twin.yaml").write_text(text, encoding="utf-8")
+    text = read_text(toy).replace("control_%", "other_%")
+    write_text(toy.with_name("twin.yaml"), text)
     plan = make_plan(tmp_path / "workflow", SMALL, ["twin"])
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
     pages = {file.relative_to(shown).as_posix() for file in shown.rglob("*.html")}
@@ -129,14 +127,14 @@ def test_pages_of_other_papers_go_and_files_of_the_users_own_stay(tmp_path: Path
 
 
 def test_each_measured_cell_leads_to_its_runs(full: Path) -> None:
-    text = (full / "toy.html").read_text(encoding="utf-8")
+    text = read_text(full / "toy.html")
     assert len(re.findall(r'href="run.html#mnist-[^"]+"', text)) >= 3
     assert "1 diverged" in text
     assert "diverged at round 1" in text
 
 
 def test_names_from_yaml_are_escaped(full: Path) -> None:
-    text = (full / "toy.html").read_text(encoding="utf-8")
+    text = read_text(full / "toy.html")
     assert "&lt;b&gt;</th>" in text
     assert "Toys &amp; &lt;i&gt;games&lt;/i&gt;" in text
     assert "a &lt; b &amp; c" in text
@@ -144,13 +142,13 @@ def test_names_from_yaml_are_escaped(full: Path) -> None:
 
 
 def test_what_a_scale_says_of_a_paper_stands_on_that_papers_page(full: Path, small: Path) -> None:
-    assert "Small &amp; quick." in (small / "index.html").read_text(encoding="utf-8")
-    page = (small / "toy.html").read_text(encoding="utf-8")
+    assert "Small &amp; quick." in read_text(small / "index.html")
+    page = read_text(small / "toy.html")
     scale = re.findall(r'<aside class="scale">.*?</aside>', page, re.DOTALL)
     assert len(scale) == 1
     assert "Small &amp; quick." in scale[0]
     assert "Digits &lt; MNIST" in scale[0]
-    assert "Digits &lt; MNIST" not in (full / "toy.html").read_text(encoding="utf-8")
+    assert "Digits &lt; MNIST" not in read_text(full / "toy.html")
 
 
 def test_backticks_become_code_and_all_else_is_escaped() -> None:
@@ -159,8 +157,8 @@ def test_backticks_become_code_and_all_else_is_escaped() -> None:
 
 
 def test_difference_only_where_nothing_is_substituted(full: Path, small: Path) -> None:
-    printed = (full / "toy.html").read_text(encoding="utf-8")
-    changed = (small / "toy.html").read_text(encoding="utf-8")
+    printed = read_text(full / "toy.html")
+    changed = read_text(small / "toy.html")
     # 50, 70, 20 → 46.67; printed 50.00
     assert re.search(r'<td class="difference start">\s*−3\.33', printed)
     assert 'class="difference' not in changed
@@ -171,7 +169,7 @@ def test_difference_only_where_nothing_is_substituted(full: Path, small: Path) -
 
 def test_missing_runs_are_named_on_the_page(tmp_path: Path) -> None:
     plan = case(tmp_path, FULL, ("t", "f"))
-    text = (report(tmp_path, FULL, {0: [0.1, 0.5]}) / "toy.html").read_text(encoding="utf-8")
+    text = read_text(report(tmp_path, FULL, {0: [0.1, 0.5]}) / "toy.html")
     assert "1 of 3 seeds" in text
     gone = plan.select("toy", "main", {"dataset": "MNIST", "alpha": 1, "method": "A"})[1].run.id
     assert f"<code>{gone}</code>" in text
@@ -180,7 +178,7 @@ def test_missing_runs_are_named_on_the_page(tmp_path: Path) -> None:
 def test_a_report_of_nothing_shows_all_as_missing(tmp_path: Path) -> None:
     plan = case(tmp_path, FULL, ("t", "f"))
     build(plan, tmp_path / "none", tmp_path / "reports", tmp_path / "none")
-    text = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
+    text = read_text(tmp_path / "reports/full/toy.html")
     assert f"{len(plan.runs)} of {len(plan.runs)} runs are missing" in text
 
 
@@ -208,7 +206,7 @@ def _build_elsewhere(folder: Path, before: str = "", after: str = "") -> None:
 
 
 def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
-    text = (small / "tables/toy/t.tex").read_text(encoding="utf-8")
+    text = read_text(small / "tables/toy/t.tex")
     assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
     assert "not tested at this scale (dataset digits in place of mnist)" in text
     assert r"control\_\%" in text

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbench.base.files import read_text, write_text
 from fedbench.paper.grid_points import Substitution, expanded
 from fedbench.paper.printed_numbers import check_printed, table_places
 from fedbench.plan.plan import Plan, make_plan
@@ -45,9 +46,9 @@ def with_table(folder: Path, table: str) -> Plan:
     """The toy paper with another table t."""
     plan = case(folder, FULL)
     file = folder / "workflow/papers/toy.yaml"
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = read_text(file).splitlines()
     text = [f"  {table}" if line.startswith("  t:") else line for line in lines]
-    file.write_text("\n".join(text), encoding="utf-8")
+    write_text(file, "\n".join(text))
     return make_plan(folder / "workflow", plan.scale)
 
 

@@ -106,9 +106,9 @@ def test_a_mistake_in_a_snippet_is_noticed(page, reader):
         follow(page)
 
 
-def test_every_column_of_the_csv_files_is_described(tmp_path, monkeypatch):
+def test_every_column_of_the_csv_files_is_described(monkeypatch):
     claim = {"table": "t", "kind": "greater", "winner": "A", "loser": "B"}
-    judged = judge(plan_of({"c": claim}), tmp_path, lambda _: None)
+    judged = judge(plan_of({"c": claim}), lambda _: None)
     of_claims = claims_table("toy", list(judged.values())).columns
     text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
     tables, others = text.split("| column of a table |")[1].split("| column of leads ")

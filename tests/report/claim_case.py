@@ -9,12 +9,13 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import yaml
 
+from fedbench.base.files import write_text
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import read_printed
 from fedbench.plan.plan import Cell, Plan, make_plan
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
-from fedbench.report.values.collected_frames import Collected, read
+from fedbench.report.values.collected_frames import Collected, prepared
 
 BASE = """
 title: Toy
@@ -71,33 +72,33 @@ def plan_of(claims: Mapping[str, Mapping[str, object]], scale: str = "three") ->
 def _plan(scale: str) -> Plan:
     with TemporaryDirectory() as folder:
         for name, text in {"papers/toy": BASE, f"scales/{scale}": SCALES[scale]}.items():
-            path = Path(folder, f"{name}.yaml")
-            path.parent.mkdir()
-            path.write_text(text, encoding="utf-8")
+            write_text(Path(folder, f"{name}.yaml"), text)
         return make_plan(Path(folder), scale)
 
 
 def frame_of(plan: Plan, values: Values) -> pd.DataFrame:
     """The collected frame; a cell without values has not been run. A probe's slope is as given."""
-    rows = {
-        (cell.run.id, t): ("finished" if len(curve) == 4 else "diverged", 4, 1, value / 100)
+    rows = [
+        (cell.run.id, "finished" if len(curve) == 4 else "diverged", t, 4, 1, value / 100)
         for cell in plan.cells
         if (curve := values(cell)) is not None
         for t, value in enumerate(curve, start=1)
-    }
-    flat_rows = [(run, how, t, *rest) for (run, t), (how, *rest) in sorted(rows.items())]
-    frame = pd.DataFrame(flat_rows, columns=COLUMNS)
-    frame = frame.astype({"accuracy": float})
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS).astype({"accuracy": float})
+    frame = frame.drop_duplicates(["run_id", "round"], keep="last")  # of one run for two cells
     return frame.assign(drift_slope=frame["accuracy"])
 
 
-def judge(plan: Plan, folder: Path, values: Values, printed: str = "") -> dict[str, Finding]:
+def judge(
+    plan: Plan, values: Values, printed: str = "", results: Path = Path("none")
+) -> dict[str, Finding]:
     """The toy's findings by claim; `printed` are lines 'table,dataset,setting,method,…'."""
-    file = folder / "toy.printed.csv"
-    file.write_text(HEADER + printed, encoding="utf-8")
-    frame_of(plan, values).to_parquet(folder / "toy.parquet")
-    collected = Collected(read(folder / "toy.parquet"), folder / "runs")
-    return {found.key: found for found in findings(plan, "toy", collected, read_printed(file))}
+    collected = Collected(prepared(frame_of(plan, values)), results / "runs")
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "toy.printed.csv")
+        write_text(file, HEADER + printed)
+        numbers = read_printed(file)
+    return {found.key: found for found in findings(plan, "toy", collected, numbers)}
 
 
 def flat(value: float) -> Curve:

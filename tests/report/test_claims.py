@@ -2,7 +2,6 @@
 
 from itertools import product
 from math import exp, isnan, sqrt
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -33,9 +32,9 @@ ON_BOTH = AB | {"where": {"alpha": 1}}  # data sets
 EQUAL = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B"}
 
 
-def single(folder: Path, claim: dict[str, Any], values: Values, scale: str = "three") -> Finding:
+def single(claim: dict[str, Any], values: Values, scale: str = "three") -> Finding:
     """The finding of one claim, without printed numbers."""
-    return judge(plan_of({"c": claim}, scale), folder, values)["c"]
+    return judge(plan_of({"c": claim}, scale), values)["c"]
 
 
 def gains(*points: float) -> Values:
@@ -49,8 +48,8 @@ def gains(*points: float) -> Values:
     return values
 
 
-def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes: Any) -> Finding:
-    return single(folder, DUEL | changes, gains(*points), scale)
+def at(points: tuple[float, ...], scale: str = "three", **changes: Any) -> Finding:
+    return single(DUEL | changes, gains(*points), scale)
 
 
 @pytest.mark.parametrize(
@@ -64,18 +63,16 @@ def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes:
         ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
     ],
 )
-def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
-    found = at(tmp_path, points)
+def test_a_lead_over_the_seeds(points: tuple[float, ...], verdict: Verdict) -> None:
+    found = at(points)
     assert found.measured.verdict == verdict
     labels = {HOLDS: Label.SUPPORTED, FAILS: Label.NOT_SUPPORTED, UNDECIDED: Label.UNDECIDED}
     assert found.label == labels[verdict]
 
 
 @pytest.mark.parametrize("points", [(), (40,), (4, 5)])  # a test needs three pairs
-def test_a_claim_of_which_runs_are_missing_is_not_tested_yet(
-    tmp_path: Path, points: tuple[float, ...]
-) -> None:
-    found = at(tmp_path, points)
+def test_a_claim_of_which_runs_are_missing_is_not_tested_yet(points: tuple[float, ...]) -> None:
+    found = at(points)
     assert found.measured.verdict == UNDECIDED
     assert found.label == Label.NOT_TESTED
     missing = 6 - 2 * len(points)  # of A and B, three seeds
@@ -83,8 +80,8 @@ def test_a_claim_of_which_runs_are_missing_is_not_tested_yet(
     assert told("claims.reason", found, [f"{missing} of its 6 runs are missing"])
 
 
-def test_the_interval_by_hand(tmp_path: Path) -> None:
-    (row,) = at(tmp_path, (4, 5, 6)).rows
+def test_the_interval_by_hand() -> None:
+    (row,) = at((4, 5, 6)).rows
     assert (row.interval.effect, row.interval.pairs, row.planned) == (pytest.approx(5), 3, 3)
     assert row.interval.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
     assert row.interval.high == pytest.approx(5 + 4.302653 / 3**0.5, abs=1e-5)
@@ -92,9 +89,9 @@ def test_the_interval_by_hand(tmp_path: Path) -> None:
     assert len(row.runs) == 6
 
 
-def test_seeds_are_paired(tmp_path: Path) -> None:
+def test_seeds_are_paired() -> None:
     # accuracies spread by 14 points over the seeds, differences by 0.2: unpaired nothing is seen
-    assert at(tmp_path, (0.9, 1.0, 1.1)).measured.verdict == HOLDS
+    assert at((0.9, 1.0, 1.1)).measured.verdict == HOLDS
 
 
 MOST, ONE_CELL = {"where": {}, "cells": "most"}, {"where": {}, "cells": 1}
@@ -105,9 +102,9 @@ def shares(found: Finding) -> list[tuple[float, float]]:
     return [(row.error_rates.hold, row.error_rates.fail) for row in found.rows]
 
 
-def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None:
+def test_all_of_several_cells_need_no_correction_to_hold() -> None:
     # 6 of 6: holding at 0.025 / (6 − 6 + 1), failing at 0.025 / 6
-    six = at(tmp_path, (4, 5, 6), where={})
+    six = at((4, 5, 6), where={})
     assert shares(six) == [(pytest.approx(0.025), pytest.approx(0.025 / 6))] * 6
     assert six.measured.verdict == HOLDS
     low = six.rows[0].interval
@@ -117,18 +114,18 @@ def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None
     assert low.high == pytest.approx(5 + 10.8859 / 3**0.5, abs=1e-3)
 
 
-def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) -> None:
+def test_all_of_several_cells_fail_with_one_that_surely_fails() -> None:
     # one of 2 has to fail at 0.025 / 2: t = 6.2053, so leads of −(4, 5, 6) fail: −5 + 3.583 < 0
     def opposed(*points: float) -> Values:
         behind = gains(*(-x for x in points))
         return lambda c: (behind if c.coords["dataset"] == "Digits" else gains(*points))(c)
 
-    found = single(tmp_path, ON_BOTH, opposed(4, 5, 6))
+    found = single(ON_BOTH, opposed(4, 5, 6))
     assert [row.verdict for row in found.rows] == [HOLDS, FAILS]
     assert found.measured.verdict == FAILS
     # −(2, 3, 4): −3 + 3.583 is not below 0, while one claim alone would fail: −3 + 2.484
-    assert single(tmp_path, ON_BOTH, opposed(2, 3, 4)).measured.verdict == UNDECIDED
-    assert at(tmp_path, (-2, -3, -4)).measured.verdict == FAILS
+    assert single(ON_BOTH, opposed(2, 3, 4)).measured.verdict == UNDECIDED
+    assert at((-2, -3, -4)).measured.verdict == FAILS
 
 
 @pytest.mark.parametrize(
@@ -151,71 +148,71 @@ def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) ->
     ],
 )
 def test_nested_statements_divide_the_risk(
-    tmp_path: Path, claim: dict[str, Any], expected: tuple[int, int]
+    claim: dict[str, Any], expected: tuple[int, int]
 ) -> None:
-    found = single(tmp_path, DUEL | claim, lambda _: None)  # whatever was run
+    found = single(DUEL | claim, lambda _: None)  # whatever was run
     hold, fail = expected
     assert shares(found) == [pytest.approx((0.025 / hold, 0.025 / fail))] * len(found.rows)
 
 
-def test_claims_together_divide_the_risk_of_failing(tmp_path: Path) -> None:
+def test_claims_together_divide_the_risk_of_failing() -> None:
     claims: dict[str, dict[str, Any]] = {"a": DUEL, "b": ON_BOTH}
     both = {"kind": "together", "claims": ["a", "b"]}
     plan = plan_of(claims | {"both": both, "not_both": both | {"negate": True}})
-    found = judge(plan, tmp_path, lambda _: None)
+    found = judge(plan, lambda _: None)
     one, two = pytest.approx((0.025, 0.0125)), pytest.approx((0.025, 0.00625))
     assert shares(found["both"]) == [one, two, two]
     assert shares(found["not_both"]) == [one, two, two]
 
 
-def test_what_was_not_run_counts_as_undecided(tmp_path: Path) -> None:
+def test_what_was_not_run_counts_as_undecided() -> None:
     def values(cell: Cell) -> Curve | None:
         return gains(2, 3, 4)(cell) if cell.coords["dataset"] == "Digits" else None
 
-    found = single(tmp_path, ON_BOTH, values)
+    found = single(ON_BOTH, values)
     assert found.measured.verdict == UNDECIDED  # the other cell is missing
     assert [len(row.missing) for row in found.rows] == [6, 0]
     # one of two: 0.0125 whether or not the other was run, 3 − 3.583; alone it would hold
-    enough = single(tmp_path, ON_BOTH | {"cells": 1}, values)
+    enough = single(ON_BOTH | {"cells": 1}, values)
     assert enough.measured.verdict == UNDECIDED
-    assert single(tmp_path, DUEL, values).measured.verdict == HOLDS
+    assert single(DUEL, values).measured.verdict == HOLDS
 
 
-def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
+def test_a_missing_seed_leaves_its_pair_out() -> None:
     def values(cell: Cell) -> Curve | None:
         gone = cell.coords["method"] == "B" and cell.seed == 1
         return None if gone else gains(4, 5, 6)(cell)
 
-    found = single(tmp_path, DUEL, values)
+    found = single(DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
     assert (found.rows[0].interval.pairs, found.rows[0].interval.is_test) == (2, False)
     assert len(found.rows[0].missing) == 1
 
 
-def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
+def test_a_diverged_run_counts_with_what_it_ended_with() -> None:
     def values(cell: Cell) -> Curve | None:
         if cell.coords["method"] == "B" and cell.seed == 2:
             return [10.0]
         return gains(4, 5, 6)(cell)
 
-    (row,) = single(tmp_path, DUEL, values).rows
+    (row,) = single(DUEL, values).rows
     assert row.interval.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
     assert row.verdict == UNDECIDED
     assert (row.diverged, row.at_chance) == (1, 1)
 
 
-def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
+def test_a_value_that_is_not_finite_decides_nothing() -> None:
     def values(cell: Cell) -> Curve | None:
         bad = cell.coords["method"] == "B" and cell.seed == 2
         return [float("nan")] if bad else gains(4, 5, 6)(cell)
 
-    (row,) = single(tmp_path, DUEL, values).rows
+    (row,) = single(DUEL, values).rows
     assert (row.verdict, row.effect, row.interval.is_test) == (UNDECIDED, None, False)
 
 
-def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
+def test_ten_seeds_take_students_t_like_nine() -> None:
     # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 2.2622
-    found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
+    found = at((*[1.0] * 9, 10.0), "full")
     (row,) = found.rows
     assert row.interval.pairs == 10
     assert row.interval.effect == pytest.approx(1.9)
@@ -237,20 +234,20 @@ def test_the_smallest_detectable_effect_of_three_pairs(power: float, risk: float
     assert reached == pytest.approx(power, abs=1e-6)
 
 
-def test_the_smallest_detectable_effect_by_hand(tmp_path: Path) -> None:
+def test_the_smallest_detectable_effect_by_hand() -> None:
     # 0.9960 s for ten pairs at a risk of 2.5 % (tables of the paired t-test); s = 2.846
-    (row,) = at(tmp_path, (*[1.0] * 9, 10.0), "full").rows
+    (row,) = at((*[1.0] * 9, 10.0), "full").rows
     assert row.detectable == pytest.approx(0.9960 * 2.846, abs=1e-3)
-    (beyond,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3).rows
+    (beyond,) = at((*[1.0] * 9, 10.0), "full", by=3).rows
     assert beyond.detectable == pytest.approx(3 + 0.9960 * 2.846, abs=1e-3)
-    (denied,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3, negate=True).rows
+    (denied,) = at((*[1.0] * 9, 10.0), "full", by=3, negate=True).rows
     assert denied.detectable == pytest.approx(3 - 0.9960 * 2.846, abs=1e-3)
-    (constant,) = at(tmp_path, (4, 4, 4)).rows
+    (constant,) = at((4, 4, 4)).rows
     assert isnan(constant.detectable)
 
 
-def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
-    (row,) = at(tmp_path, (4, 4, 4)).rows
+def test_a_difference_that_never_varies_is_no_test() -> None:
+    (row,) = at((4, 4, 4)).rows
     assert row.interval.low == row.interval.high == pytest.approx(4)
     assert row.verdict == HOLDS
     assert isnan(row.interval.low_level)
@@ -268,27 +265,27 @@ def told(name: str, of: object, facts: list[str]) -> bool:
     return True
 
 
-def test_a_verdict_comes_with_how_it_was_reached(tmp_path: Path) -> None:
-    found = at(tmp_path, (4, 5, 6), where={})
+def test_a_verdict_comes_with_how_it_was_reached() -> None:
+    found = at((4, 5, 6), where={})
     # t is 5.653 off zero for a power of 80 % with two degrees of freedom: 5.653 / √3 = 3.264
     assert told("claims.basis", found, ["Student", "6 ", "97.5 %", "99.58 %", "80 %", "+3.26"])
-    assert told("claims.basis", at(tmp_path, (4, 4, 4)), ["1 comparison", "1 decided without"])
-    assert say("claims.basis", at(tmp_path, ())) == ""
+    assert told("claims.basis", at((4, 4, 4)), ["1 comparison", "1 decided without"])
+    assert say("claims.basis", at(())) == ""
     # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
     claim = EQUAL | {"where": {"alpha": 1}, "margin": 3}
-    equal = single(tmp_path, claim, gains(4, 5, 6))
+    equal = single(claim, gains(4, 5, 6))
     assert told("claims.basis", equal, ["97.5 %", "99.38 %", "margin", "±3.92 points"])
     assert [row.detects_margins for row in equal.rows] == [True, True]
 
 
-def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
+def test_effects_and_margins_are_told_apart() -> None:
     # of the spread 1 over three pairs, each claim with its own: 5.653 / √3, and a margin of 3.92
     both = {
         "a": ON_BOTH,
         "b": EQUAL | {"where": {"alpha": 1}, "margin": 3},
         "c": {"kind": "together", "claims": ["a", "b"]},
     }
-    found = judge(plan_of(both), tmp_path, gains(4, 5, 6))["c"]
+    found = judge(plan_of(both), gains(4, 5, 6))["c"]
     shown = [(row.detects_margins, round(row.detectable, 2)) for row in found.rows]
     assert shown == [(False, 3.26)] * 2 + [(True, 3.92)] * 2
     assert told("claims.basis", found, ["effect", "+3.26 points", "margin", "±3.92 points"])
@@ -309,16 +306,16 @@ def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
     ],
 )
 def test_margins_and_thresholds(
-    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+    changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
 ) -> None:
-    assert at(tmp_path, points, **changes).measured.verdict == verdict
+    assert at(points, **changes).measured.verdict == verdict
 
 
-def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
+def test_a_relative_lead_is_in_percent_of_the_loser() -> None:
     def values(cell: Cell) -> Curve | None:
         return flat(60 if cell.coords["method"] == "A" else 50)
 
-    found = single(tmp_path, DUEL | {"relative": True, "by": 19}, values)
+    found = single(DUEL | {"relative": True, "by": 19}, values)
     assert found.rows[0].interval.effect == pytest.approx(20)
     assert (found.rows[0].unit, found.measured.verdict) == ("%", HOLDS)
 
@@ -340,9 +337,9 @@ def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
     ],
 )
 def test_equal_is_two_one_sided_tests(
-    tmp_path: Path, margin: float, points: tuple[float, ...], verdict: Verdict
+    margin: float, points: tuple[float, ...], verdict: Verdict
 ) -> None:
-    found = single(tmp_path, EQUAL | {"margin": margin}, gains(*points))
+    found = single(EQUAL | {"margin": margin}, gains(*points))
     assert found.measured.verdict == verdict
 
 
@@ -381,17 +378,17 @@ FALL = {"alpha": [1, 0.1, 0.01]}
     ],
 )
 def test_trends_and_gaps(
-    tmp_path: Path, claim: dict[str, Any], a: tuple[float, float, float], verdict: Verdict
+    claim: dict[str, Any], a: tuple[float, float, float], verdict: Verdict
 ) -> None:
     values = by_alpha(A=a, B=(30, 40, 50), C=(29, 38, 46))
-    found = single(tmp_path, DIGITS | {"kind": "trend", "along": FALL} | claim, values)
+    found = single(DIGITS | {"kind": "trend", "along": FALL} | claim, values)
     assert found.measured.verdict == verdict
 
 
-def test_a_gap_between_two_places(tmp_path: Path) -> None:
+def test_a_gap_between_two_places() -> None:
     claim = {"kind": "trend", "table": "t", "of": "A", "minus": "B"}
     along = {"along": {"alpha": [1, 0.01], "dataset": ["MNIST", "Digits"]}}
-    found = single(tmp_path, claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
+    found = single(claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
     assert len(found.rows) == 1
     assert found.rows[0].interval.effect == pytest.approx(2)
 
@@ -411,18 +408,16 @@ def test_a_gap_between_two_places(tmp_path: Path) -> None:
         ({"winner": "A", "loser": "trick"}, FAILS),  # a control can be named
     ],
 )
-def test_the_best_the_second_the_worst(
-    tmp_path: Path, claim: dict[str, Any], verdict: Verdict
-) -> None:
+def test_the_best_the_second_the_worst(claim: dict[str, Any], verdict: Verdict) -> None:
     asked = {"table": "t", "where": ONE, "kind": "greater"} | claim
-    found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
+    found = single(asked, by_method(A=50, B=40, C=30, trick=99))
     assert found.measured.verdict == verdict
 
 
-def test_a_star_pairs_levels(tmp_path: Path) -> None:
+def test_a_star_pairs_levels() -> None:
     values = by_method(**{"A": 50, "B": 40, "A+X": 51, "B+X": 39})
     claim = {"grid": "star", "kind": "greater", "winner": "*+X", "loser": "*"}
-    found = single(tmp_path, claim, values)
+    found = single(claim, values)
     assert [(row.label, row.verdict) for row in found.rows] == [
         ("A+X against A", HOLDS),
         ("B+X against B", FAILS),
@@ -460,31 +455,31 @@ def test_the_name_of_a_level_is_no_pattern(winner: str, loser: str, pairs: list[
     ("kind", "cells"),
     [("equal", "every"), ("equal", "mean"), ("greater", "mean"), ("spread", 1), ("earlier", 1)],
 )
-def test_a_run_is_not_compared_with_itself(tmp_path: Path, kind: str, cells: object) -> None:
+def test_a_run_is_not_compared_with_itself(kind: str, cells: object) -> None:
     sides = ("of", "to") if kind == "equal" else ("winner", "loser")
     claim = {"grid": "twice", "kind": kind, **dict(zip(sides, "AB", strict=True))}
     claim |= {"margin": 1} if kind == "equal" else {}
     values = gains(4, 5, 6)
-    found = single(tmp_path, claim | {"where": {"dataset": "Digits"}, "cells": cells}, values)
+    found = single(claim | {"where": {"dataset": "Digits"}, "cells": cells}, values)
     (row,) = found.rows
     assert (found.label.value, row.as_claimed) == ("not tested", None)
     assert row.void is Void.SAME_RUNS
     assert told("claims.reason", found, ["the runs are compared with themselves"])
-    one = single(tmp_path, claim | {"where": {"dataset": "MNIST"}, "cells": cells}, values)
+    one = single(claim | {"where": {"dataset": "MNIST"}, "cells": cells}, values)
     assert one.rows[0].void is None
 
 
-def test_runs_that_a_scale_makes_the_same_are_not_compared_with_themselves(tmp_path: Path) -> None:
+def test_runs_that_a_scale_makes_the_same_are_not_compared_with_themselves() -> None:
     claim = {"grid": "main", "kind": "greater", "where": {"method": "A", "alpha": 1}}
     claim |= {"winner": {"dataset": "MNIST"}, "loser": {"dataset": "Digits"}}
-    (row,) = single(tmp_path, claim, gains(4, 5, 6), "small").rows
+    (row,) = single(claim, gains(4, 5, 6), "small").rows
     assert row.void is Void.SAME_RUNS
 
 
-def test_one_run_at_two_moments_is_a_comparison(tmp_path: Path) -> None:
+def test_one_run_at_two_moments_is_a_comparison() -> None:
     claim = {"grid": "twice", "kind": "equal", "where": {"dataset": "Digits", "method": "A"}}
     claim |= {"of": {"metric": "accuracy@best"}, "to": {"metric": "accuracy"}, "margin": 1}
-    (row,) = single(tmp_path, claim, gains(4, 5, 6)).rows
+    (row,) = single(claim, gains(4, 5, 6)).rows
     assert (row.verdict, row.void) == (HOLDS, None)
 
 
@@ -495,23 +490,23 @@ def shaky(cell: Cell) -> Curve:
 
 
 @pytest.mark.parametrize(("winner", "verdict"), [("A", HOLDS), ("B", FAILS)])
-def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None:
+def test_who_spreads_less(winner: str, verdict: Verdict) -> None:
     loser = "B" if winner == "A" else "A"
     claim = DUEL | {"kind": "spread", "winner": winner, "loser": loser}
-    found = single(tmp_path, claim, shaky, "full")
+    found = single(claim, shaky, "full")
     assert found.measured.verdict == verdict
     (row,) = found.rows
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
-    same = single(tmp_path, claim, lambda _: flat(50), "full")
+    same = single(claim, lambda _: flat(50), "full")
     assert (same.rows[0].effect, same.rows[0].interval.is_test) == (0, False)
 
 
-def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None:
+def test_spreads_that_go_together_exactly_are_not_tested() -> None:
     # B is 50 + 10 · (A − 50) in each of three seeds, as coarse values may be by chance
     def values(cell: Cell) -> Curve:
         return flat(50 + (1 if cell.coords["method"] == "A" else 10) * (cell.seed - 1))
 
-    found = single(tmp_path, DUEL | {"kind": "spread"}, values)
+    found = single(DUEL | {"kind": "spread"}, values)
     assert found.label == Label.UNDECIDED
     assert found.rows[0].effect == pytest.approx(90)
     assert not found.rows[0].interval.is_test
@@ -531,10 +526,10 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
     ],
 )
 def test_rounds_to_an_accuracy(
-    tmp_path: Path, target: float | None, a: Curve, b: Curve, rounds: int, verdict: Verdict
+    target: float | None, a: Curve, b: Curve, rounds: int, verdict: Verdict
 ) -> None:
     asked = DUEL | {"kind": "earlier"} | ({"target": target} if target else {})
-    found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
+    found = single(asked, lambda cell: a if cell.coords["method"] == "A" else b)
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
 
 
@@ -660,38 +655,38 @@ def test_the_bounds_of_a_spread_by_hand() -> None:
     assert bounds.high == pytest.approx(100 * (1 - 0.25 / 4.3588), abs=0.01)
 
 
-def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> None:
+def test_a_diverged_winner_is_averaged_to_the_planned_rounds() -> None:
     # A: (80 + 10 + 10 + 10) / 4 = 27.5, not (80 + 10) / 2 = 45; B: 40
     def values(cell: Cell) -> Curve:
         return [80, 10] if cell.coords["method"] == "A" else flat(40)
 
-    found = single(tmp_path, DUEL | {"metrics": ["accuracy@mean"]}, values)
+    found = single(DUEL | {"metrics": ["accuracy@mean"]}, values)
     assert found.rows[0].interval.effect == pytest.approx(-12.5)
     assert found.measured.verdict == FAILS
     # how much a lost model varies is not known, so nothing is decided on it
-    steady = single(tmp_path, DUEL | {"metrics": ["accuracy@std"]}, values)
+    steady = single(DUEL | {"metrics": ["accuracy@std"]}, values)
     assert (steady.measured.verdict, steady.rows[0].effect) == (UNDECIDED, None)
 
 
-def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
+def test_metrics_are_an_axis_and_name_their_moment() -> None:
     def drop(cell: Cell) -> Curve:
         return [10, 60, 50, 30 if cell.coords["method"] == "B" else 59]
 
     sides = {"winner": {"metric": "accuracy@best"}, "loser": {"metric": "accuracy@final"}}
     claim = {"grid": "main", "kind": "greater", "where": ONE | {"method": ["A", "B"]}, "by": 20}
-    found = single(tmp_path, claim | sides, drop)
+    found = single(claim | sides, drop)
     assert [(r.cell, r.verdict) for r in found.rows] == [
         ("Digits, α = 1, A", FAILS),
         ("Digits, α = 1, B", HOLDS),
     ]
     late = DUEL | {"metrics": ["accuracy@2", "accuracy@9"]}
-    rows = single(tmp_path, late, drop).rows
+    rows = single(late, drop).rows
     assert [(row.too_late, row.possible) for row in rows] == [(False, True), (True, False)]
 
 
-def test_a_table_gives_its_moment(tmp_path: Path) -> None:
+def test_a_table_gives_its_moment() -> None:
     claim = DUEL | {"table": "best"}
-    best = single(tmp_path, claim, lambda c: [90 if c.coords["method"] == "A" else 50, 50, 50, 50])
+    best = single(claim, lambda c: [90 if c.coords["method"] == "A" else 50, 50, 50, 50])
     assert best.measured.verdict == HOLDS
     assert best.rows[0].cell == "Digits, α = 1, Accuracy, best"
 
@@ -714,10 +709,8 @@ def by_dataset(mnist: float, digits: float) -> Values:
         ("mean", (8, -8), UNDECIDED),
     ],
 )
-def test_in_how_many_cells(
-    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
-) -> None:
-    found = single(tmp_path, ON_BOTH | {"cells": cells}, by_dataset(*points))
+def test_in_how_many_cells(cells: str | int, points: tuple[float, float], verdict: Verdict) -> None:
+    found = single(ON_BOTH | {"cells": cells}, by_dataset(*points))
     assert found.measured.verdict == verdict
     assert len(found.rows) == (1 if cells == "mean" else 2)
 
@@ -731,32 +724,32 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
         assert at_least(k, verdicts) == expected
 
 
-def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
-    found = single(tmp_path, ON_BOTH, gains(8, 8, 8), "small")
+def test_a_substitute_shows_something_and_tests_nothing() -> None:
+    found = single(ON_BOTH, gains(8, 8, 8), "small")
     assert (found.label, found.signs) == (Label.NOT_TESTED, (2, 2))
     assert told("claims.reason", found, ["dataset digits", "mnist", "sign as claimed in 2 of 2"])
-    against = single(tmp_path, ON_BOTH, gains(-8, -8, -8), "small")
+    against = single(ON_BOTH, gains(-8, -8, -8), "small")
     assert against.label == Label.NOT_SUPPORTED  # the cell that is the paper's own decides
     assert found.substituted[0] == Substitution("dataset", "digits", "mnist")
-    digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
+    digits = single(DUEL, gains(8, 8, 8), "small")
     assert digits.label == Label.SUPPORTED  # this cell is the paper's own
 
 
-def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> None:
+def test_the_papers_own_cells_decide_alone_where_they_can() -> None:
     # the claim of every cell fails on Digits, which is no substitute
-    against = single(tmp_path, ON_BOTH, gains(-8, -8, -8), "small")
+    against = single(ON_BOTH, gains(-8, -8, -8), "small")
     assert against.label == Label.NOT_SUPPORTED
     one = ON_BOTH | {"cells": 1}
-    assert single(tmp_path, one, gains(8, 8, 8), "small").label == Label.SUPPORTED
+    assert single(one, gains(8, 8, 8), "small").label == Label.SUPPORTED
 
 
-def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
-    found = single(tmp_path, ON_BOTH, gains(7, 8, 9), "left")
+def test_levels_that_a_scale_leaves_out_stay_undecided() -> None:
+    found = single(ON_BOTH, gains(7, 8, 9), "left")
     assert found.label == Label.NOT_TESTED
     assert [say("claims.verdict", row) for row in found.rows] == ["", "supported"]
     assert sum(row.planned > 0 for row in found.rows) == 1
     assert told("claims.reason", found, ["1 of 2 comparisons are not run", "+8.00 points ["])
-    assert single(tmp_path, ON_BOTH, gains(-8, -8, -8), "left").could == {FAILS}
+    assert single(ON_BOTH, gains(-8, -8, -8), "left").could == {FAILS}
 
 
 @pytest.mark.parametrize(
@@ -768,57 +761,56 @@ def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
         ({"negate": True, "cells": 1}, {FAILS}),
     ],
 )
-def test_what_a_scale_could_show_of_a_claim(
-    tmp_path: Path, claim: dict[str, object], could: set[Verdict]
-) -> None:
-    found = single(tmp_path, ON_BOTH | claim, gains(-1, 0, 1), "left")
+def test_what_a_scale_could_show_of_a_claim(claim: dict[str, object], could: set[Verdict]) -> None:
+    found = single(ON_BOTH | claim, gains(-1, 0, 1), "left")
     assert found.could == could
     assert found.tested == (HOLDS in could)
 
 
-def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
-    found = single(tmp_path, DUEL, gains(7, 8, 9), "one")
+def test_one_seed_cannot_decide_a_claim() -> None:
+    found = single(DUEL, gains(7, 8, 9), "one")
     assert (found.label, found.could) == (Label.NOT_TESTED, set())
     assert told("claims.reason", found, ["1 seed where a test needs 3", "+7.00 points"])
 
 
-def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
+def test_claims_that_are_joined_could_show_what_their_members_could() -> None:
     claims = {
         "every": ON_BOTH,  # could fail
         "digits": DUEL,  # could hold or fail
         "both": {"kind": "together", "claims": ["every", "digits"]},
         "not_both": {"kind": "together", "claims": ["every", "digits"], "negate": True},
     }
-    found = judge(plan_of(claims, "left"), tmp_path, gains(-1, 0, 1))
+    found = judge(plan_of(claims, "left"), gains(-1, 0, 1))
     could = {name: set(each.could) for name, each in found.items()}
     assert could == {
         "every": {FAILS}, "digits": {HOLDS, FAILS}, "both": {FAILS}, "not_both": {HOLDS},
     }  # fmt: skip
 
 
-def test_runs_that_end_near_chance_are_counted(tmp_path: Path) -> None:
-    (row,) = single(tmp_path, DUEL, by_method(A=15.1, B=15.2)).rows  # 36 of 355 and five points
+def test_runs_that_end_near_chance_are_counted() -> None:
+    (row,) = single(DUEL, by_method(A=15.1, B=15.2)).rows  # 36 of 355 and five points
     assert row.at_chance == 3
 
 
-def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:
+def test_a_claim_of_which_a_scale_has_no_run_is_not_tested() -> None:
     mnist = DUEL | {"where": {"alpha": 1, "dataset": "MNIST"}}
-    found = single(tmp_path, mnist, gains(7, 8, 9), "left")
+    found = single(mnist, gains(7, 8, 9), "left")
     assert found.label == Label.NOT_TESTED
     assert not any(row.planned for row in found.rows)
     assert say("claims.reason", found) == "not run at this scale"
 
 
-def test_together_is_all_of_them(tmp_path: Path) -> None:
+def test_together_is_all_of_them() -> None:
     claims = {
         "a": DUEL,
         "b": DUEL | {"by": 100},
         "both": {"kind": "together", "claims": ["a", "b"]},
         "self": {"kind": "together", "claims": ["a", "a"]},
+        "not_both": {"kind": "together", "claims": ["a", "b"], "negate": True},
     }
-    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
+    found = judge(plan_of(claims), gains(8, 8, 8))
     assert found["both"].label == Label.NOT_SUPPORTED
-    assert found["self"].label == Label.SUPPORTED
+    assert found["self"].label == found["not_both"].label == Label.SUPPORTED
     assert [member.key for member in found["both"].members] == ["a", "b"]
     assert told("claims.reason", found["both"], ["“a” supported", "“b” not supported"])
 
@@ -837,9 +829,9 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
 ON_MNIST = {"where": {"dataset": "MNIST", "alpha": 1}}
 
 
-def on_paper(folder: Path, claim: dict[str, Any]) -> Finding:
+def on_paper(claim: dict[str, Any]) -> Finding:
     """The finding of one claim before any run, with these printed numbers."""
-    return judge(plan_of({"c": claim}), folder, lambda _: None, PRINTED)["c"]
+    return judge(plan_of({"c": claim}), lambda _: None, PRINTED)["c"]
 
 
 @pytest.mark.parametrize(
@@ -875,13 +867,12 @@ def on_paper(folder: Path, claim: dict[str, Any]) -> Finding:
     ],
 )  # fmt: skip
 def test_on_the_printed_numbers(
-    tmp_path: Path,
     claim: dict[str, Any],
     verdict: Verdict,
     cells: tuple[int, int, int],
     exceptions: dict[str, float],
 ) -> None:
-    found = on_paper(tmp_path, claim)
+    found = on_paper(claim)
     assert found.printed.verdict == verdict
     holding = found.printed.having(HOLDS)
     assert (len(found.measured.parts), len(found.printed.parts), len(holding)) == cells
@@ -889,9 +880,9 @@ def test_on_the_printed_numbers(
     assert failing == pytest.approx(exceptions)
 
 
-def test_what_is_not_printed_has_no_verdict(tmp_path: Path) -> None:
+def test_what_is_not_printed_has_no_verdict() -> None:
     claim = {"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}
-    found = on_paper(tmp_path, claim)
+    found = on_paper(claim)
     assert found.printed is None
     assert say("claims.printed", found) == ""
 
@@ -905,16 +896,14 @@ def test_what_is_not_printed_has_no_verdict(tmp_path: Path) -> None:
         (AB | {"loser": 60} | ON_MNIST, ["a tie"]),
     ],
 )
-def test_what_the_printed_verdict_rests_on(
-    tmp_path: Path, claim: dict[str, Any], facts: list[str]
-) -> None:
-    found = on_paper(tmp_path, claim)
+def test_what_the_printed_verdict_rests_on(claim: dict[str, Any], facts: list[str]) -> None:
+    found = on_paper(claim)
     assert told("claims.printed", found, facts)
 
 
-def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
+def test_the_evidence_as_a_tidy_table() -> None:
     plan = plan_of({"c": ON_BOTH})
-    found = judge(plan, tmp_path, gains(4, 5, 6), PRINTED)
+    found = judge(plan, gains(4, 5, 6), PRINTED)
     frame = tidy("toy", list(found.values()))
     assert frame["cell"].tolist() == ["MNIST, α = 1, Accuracy", "Digits, α = 1, Accuracy"]
     assert frame["printed_effect"].tolist()[0] == pytest.approx(5)
@@ -935,10 +924,10 @@ def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_of_too_few_cells_is_refused(
-    refuses: Refuses, tmp_path: Path, claim: dict[str, Any], words: str
+    refuses: Refuses, claim: dict[str, Any], words: str
 ) -> None:
     with refuses(words):
-        single(tmp_path, {"table": "t", "kind": "greater"} | claim, by_method())
+        single({"table": "t", "kind": "greater"} | claim, by_method())
 
 
 @pytest.mark.parametrize(
@@ -951,9 +940,9 @@ def test_a_claim_of_too_few_cells_is_refused(
     ],
 )
 def test_a_negated_claim_denies_its_comparison(
-    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+    changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
 ) -> None:
-    found = at(tmp_path, points, negate=True, **changes)
+    found = at(points, negate=True, **changes)
     assert found.measured.verdict == verdict
     assert found.rows[0].label == "not: A against B"
 
@@ -971,26 +960,16 @@ def test_a_negated_claim_denies_its_comparison(
     ],
 )
 def test_negation_of_several_cells(
-    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
+    cells: str | int, points: tuple[float, float], verdict: Verdict
 ) -> None:
     asked = ON_BOTH | {"cells": cells, "negate": True}
-    assert single(tmp_path, asked, by_dataset(*points)).measured.verdict == verdict
+    assert single(asked, by_dataset(*points)).measured.verdict == verdict
 
 
-def test_a_negated_trend_holds_where_one_step_falls(tmp_path: Path) -> None:
+def test_a_negated_trend_holds_where_one_step_falls() -> None:
     asked = DIGITS | {"kind": "trend", "along": FALL, "of": "A", "negate": True}
-    assert single(tmp_path, asked, by_alpha(A=(10, 20, 15))).measured.verdict == HOLDS
-    assert single(tmp_path, asked, by_alpha(A=(10, 20, 40))).measured.verdict == FAILS
-
-
-def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
-    claims = {
-        "a": DUEL,
-        "b": DUEL | {"by": 100},
-        "not_both": {"kind": "together", "claims": ["a", "b"], "negate": True},
-    }
-    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
-    assert found["not_both"].label == Label.SUPPORTED
+    assert single(asked, by_alpha(A=(10, 20, 15))).measured.verdict == HOLDS
+    assert single(asked, by_alpha(A=(10, 20, 40))).measured.verdict == FAILS
 
 
 @pytest.mark.parametrize(
@@ -1004,9 +983,9 @@ def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
     ],
 )
 def test_a_size_may_be_missed_by_its_margin(
-    tmp_path: Path, by: float, margin: float, points: tuple[float, ...], verdict: Verdict
+    by: float, margin: float, points: tuple[float, ...], verdict: Verdict
 ) -> None:
-    assert at(tmp_path, points, by=by, margin=margin).measured.verdict == verdict
+    assert at(points, by=by, margin=margin).measured.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -1038,11 +1017,9 @@ def slopes(cell: Cell) -> Curve:
         (["A", "B"], "down", FAILS),  # each of them
     ],
 )
-def test_a_slope_is_judged_against_zero(
-    tmp_path: Path, of: Any, goes: str, verdict: Verdict
-) -> None:
+def test_a_slope_is_judged_against_zero(of: Any, goes: str, verdict: Verdict) -> None:
     claim = {"grid": "main", "where": ONE, "kind": "slope", "of": of, "goes": goes}
-    found = single(tmp_path, claim | {"metrics": ["drift_slope@mean"]}, slopes)
+    found = single(claim | {"metrics": ["drift_slope@mean"]}, slopes)
     assert found.measured.verdict == verdict
 
 

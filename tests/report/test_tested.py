@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench.base.files import write_text
 from fedbench.paper.grid_points import Substitution
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
@@ -15,6 +16,7 @@ from fedbench.report.claims.page import plots
 from fedbench.report.claims.tests import Limit, Verdict
 from fedbench.report.template_words import say
 from fedbench.report.values.numbers import amount
+from fedbench.store import Results
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, EQUAL, at, by_method, gains, single, told
 
@@ -38,11 +40,10 @@ def searched(
         if cell.coords["method"] == "B" and cell.coords["dataset"] == dataset
     }
     tried = [{"lr": 0.1, "score": score}, {"lr": 1.0, "score": 0.1}]
-    file = folder / "searches" / "s.json"
-    file.parent.mkdir()
     if score is not None:
-        file.write_text(json.dumps({"chosen": {"lr": 0.1}, "trials": tried, "on_edge": ["lr"]}))
-    return judge(replace(plan, searches=served), folder, gains(4, 5, 6))["c"]
+        winner = {"chosen": {"lr": 0.1}, "trials": tried, "on_edge": ["lr"]}
+        write_text(Results(folder).winner("s"), json.dumps(winner))
+    return judge(replace(plan, searches=served), gains(4, 5, 6), results=folder)["c"]
 
 
 @pytest.mark.parametrize("score", [0.14, None])
@@ -70,10 +71,10 @@ def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("level", "label"), [(10, Label.NOT_TESTED), (16, Label.SUPPORTED)])
 def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
-    level: float, label: Label, tmp_path: Path
+    level: float, label: Label
 ) -> None:
     # of ten classes guessing gives 10 %, and below 15 % a run has learned next to nothing
-    found = single(tmp_path, EQUAL | {"margin": 1}, lambda _: flat(level))
+    found = single(EQUAL | {"margin": 1}, lambda _: flat(level))
     assert found.label == label
     assert (found.rows[0].void is Void.NEAR_CHANCE) == (level == 10)
     why = "all compared accuracies are near chance"
@@ -81,8 +82,8 @@ def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
     assert told("claims.note", found.rows[0], [why]) == (level == 10)
 
 
-def test_one_side_that_learned_is_enough_for_a_test(tmp_path: Path) -> None:
-    learned = single(tmp_path, DUEL, by_method(A=40, B=10))
+def test_one_side_that_learned_is_enough_for_a_test() -> None:
+    learned = single(DUEL, by_method(A=40, B=10))
     assert (learned.label, learned.rows[0].void) == (Label.SUPPORTED, None)
 
 
@@ -93,91 +94,91 @@ def left_out(plan: Plan) -> Plan:
     return replace(plan, papers={"toy": toy.model_copy(update={"tables": tables})})
 
 
-def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> None:
+def test_a_claim_on_a_table_that_is_left_out_is_not_tested() -> None:
     plan = plan_of({"c": TABLE})
-    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].label == Label.SUPPORTED
-    found = judge(left_out(plan), tmp_path, gains(4, 5, 6), PRINTED)["c"]
+    assert judge(plan, gains(4, 5, 6))["c"].label == Label.SUPPORTED
+    found = judge(left_out(plan), gains(4, 5, 6), PRINTED)["c"]
     assert found.label == Label.NOT_TESTED
     assert not found.rows[0].kept
     assert told("claims.reason", found, ["its table is left out at this scale"])
     assert found.printed.verdict == Verdict.HOLDS  # what the paper prints is judged all the same
 
 
-def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
+def test_missing_runs_of_substitutes_promise_no_test() -> None:
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}}
-    found = single(tmp_path, claim, lambda _: None, "small")
+    found = single(claim, lambda _: None, "small")
     assert found.substituted == (Substitution("dataset", "digits", "mnist"),)
     assert (found.label, found.missing) == (Label.NOT_TESTED, (6, 6))
     assert "here-not-tested" in found.tags
 
 
-def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
+def test_runs_that_can_never_test_a_claim_are_not_awaited() -> None:
     # of four rounds: what is claimed of round 9 stays untested however many runs finish
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}, "metrics": ["accuracy@9"]}
-    found = single(tmp_path, claim, lambda _: None)
+    found = single(claim, lambda _: None)
     assert not found.unrun
     assert [row.too_late for row in found.rows] == [True]
 
 
-def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
+def test_the_size_that_is_claimed_stands_beside_the_effect() -> None:
     # 5 ± 4.303 · 1/√3
-    found = at(tmp_path, (4, 5, 6), by=3)
+    found = at((4, 5, 6), by=3)
     facts = ["6.26 points", "+5.00 points", "[+2.52, +7.48]", "p = 0.074", "more than +3.00 points"]
     assert told("claims.reason", found, [*facts, "claimed", "all 3 pairs"])
-    denied = at(tmp_path, (4, 5, 6), by=3, negate=True)
+    denied = at((4, 5, 6), by=3, negate=True)
     assert told("claims.reason", denied, ["not more than +3.00 points is"])
-    assert not told("claims.reason", at(tmp_path, (4, 5, 6)), ["claimed"])
+    assert not told("claims.reason", at((4, 5, 6)), ["claimed"])
 
 
-def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
+def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail() -> None:
     # at 2.5 % the upper bound of −4 ± 4.303 · 1/√3 is −1.52, below −1.2; at 1.25 %, which failing
     # asks for, it is −4 + 6.205 · 1/√3 = −0.42
-    found = single(tmp_path, EQUAL | {"margin": 1.2}, gains(-3, -4, -5))
+    found = single(EQUAL | {"margin": 1.2}, gains(-3, -4, -5))
     assert found.label == Label.UNDECIDED
     assert told("claims.bounds", found.rows[0], ["[−7.58, −0.42]"])
 
 
-def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers(tmp_path: Path) -> None:
+def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers() -> None:
     claim = DUEL | {"wants": "five seeds at the rate 0.01"}
-    found = single(tmp_path, claim, gains(4, 5, 6))
+    found = single(claim, gains(4, 5, 6))
     assert (found.label, found.could) == (Label.NOT_TESTED, frozenset())
     assert told("claims.reason", found, ["five seeds at the rate 0.01", "+5.00 points"])
 
 
-def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart(tmp_path: Path) -> None:
+def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart() -> None:
     claim = DUEL | {"reading": "equation 3"}
-    found = single(tmp_path, claim, gains(-4, -5, -6))
+    found = single(claim, gains(-4, -5, -6))
     assert (found.label, found.on_reading) == (Label.NOT_SUPPORTED, True)
     assert told("claims.label", found, ["not supported", "equation 3"])
     assert "reading-not-supported" in found.tags
     assert "here-not-supported" not in found.tags
-    untested = single(tmp_path, claim, gains(-4, -5, -6), "one")
+    untested = single(claim, gains(-4, -5, -6), "one")
     assert not untested.on_reading  # what was not tested rests on no reading
     assert "here-not-tested" in untested.tags
 
 
-def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> None:
+def test_a_reading_cannot_be_at_odds_with_printed_numbers() -> None:
     for more, tag in (({}, "printed-fails"), ({"reading": "Table 2"}, "printed-none")):
         plan = plan_of({"c": TABLE | {"winner": "B", "loser": "A"} | more})
-        found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
+        found = judge(plan, lambda _: None, PRINTED)["c"]
         assert tag in found.tags
 
 
 @pytest.mark.parametrize(
     ("need", "label"), [("one", Label.SUPPORTED), ("all", Label.NOT_SUPPORTED)]
 )
-def test_of_several_readings_the_kindest_counts(need: str, label: Label, tmp_path: Path) -> None:
+def test_of_several_readings_the_kindest_counts(need: str, label: Label) -> None:
     far = DUEL | {"by": 100}
     claims = {"a": far, "b": DUEL, "s": {"kind": "together", "claims": ["a", "b"], "need": need}}
-    found = judge(plan_of(claims), tmp_path, gains(4, 5, 6))
+    found = judge(plan_of(claims), gains(4, 5, 6))
     assert found["s"].label == label
     assert [found[key].counts for key in "abs"] == [need == "all", need == "all", True]
 
 
-def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
+def test_one_of_two_readings_is_shown_at_half_the_risk() -> None:
     claims = {"a": DUEL, "b": DUEL}
     joined = {"kind": "together", "claims": ["a", "b"], "need": "one"}
-    found = judge(plan_of(claims | {"s": joined}), tmp_path, gains(2.5, 5, 7.5))["s"]
+    found = judge(plan_of(claims | {"s": joined}), gains(2.5, 5, 7.5))["s"]
     assert found.rows[0].error_rates.hold == pytest.approx(0.0125)
 
 
@@ -193,9 +194,9 @@ def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
     ],
 )
 def test_the_sign_is_that_of_a_comparison_of_two(
-    claim: dict[str, object], as_claimed: bool | None, tmp_path: Path
+    claim: dict[str, object], as_claimed: bool | None
 ) -> None:
-    (row,) = single(tmp_path, claim, gains(4, 5, 6)).rows
+    (row,) = single(claim, gains(4, 5, 6)).rows
     assert row.as_claimed is as_claimed
 
 
@@ -213,8 +214,8 @@ def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) ->
     assert Limit(by, rounding=last_digit(by)).allows(printed) == holds
 
 
-def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> None:
-    found = at(tmp_path, (0, 1, 2))
+def test_what_could_have_been_seen_stands_beside_undecided() -> None:
+    found = at((0, 1, 2))
     size = f"{found.rows[0].detectable:.2f}"
     assert found.label == Label.UNDECIDED
     assert told("claims.reason", found, ["3 pairs", f"above {size} points"])

@@ -1,12 +1,17 @@
 """A toy paper: two data sets, two methods and a control, three seeds, two rounds."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fedbench.base.files import write_text
 from fedbench.paper.printed_numbers import Place, Printed, Stat
+from fedbench.paper.tables_and_figures import Figure
 from fedbench.plan.plan import Plan, make_plan
+from fedbench.report.figures.drawing import Drawing, drawing
+from fedbench.report.values.collected_frames import Collected
 
 FULL, SMALL = "full", "small"
 _PAPER = """
@@ -39,7 +44,7 @@ papers: {toy: {about: Digits < MNIST}}
 """
 
 
-def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:
+def case(folder: Path, scale: str = FULL, tables: tuple[str, ...] = ()) -> Plan:
     """The toy paper's plan at 'full' or 'small' scale."""
     for name, text in (
         ("papers/toy.yaml", _PAPER),
@@ -67,6 +72,15 @@ def frame_of(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
+def figure_of(plan: Plan, frame: pd.DataFrame, **figure: Any) -> Drawing:
+    """What a figure of these fields shows of MNIST in these runs."""
+    where = {"dataset": "MNIST"} | figure.pop("where", {})
+    shown = Figure(title="F", grid="main", where=where, **figure)
+    toy = plan.papers["toy"].model_copy(update={"figures": {"f": shown}})
+    runs = Collected(frame, Path("none"))
+    return drawing(replace(plan, papers={"toy": toy}), ("toy", "f"), runs)
+
+
 def printed_of(*numbers: tuple[str, str, str, float, float]) -> Printed:
     """Printed accuracies of table t: data set, setting, method, mean, std."""
     places = {
@@ -77,6 +91,6 @@ def printed_of(*numbers: tuple[str, str, str, float, float]) -> Printed:
 
 
 def test_the_toy_paper_has_all_its_cells(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     assert len(plan.cells) == 2 * 2 * 3 * 3
     assert not any(cell.substituted for cell in plan.cells)

@@ -8,14 +8,10 @@ import pytest
 from scipy import stats
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.tables_and_figures import Figure
-from fedbench.plan.plan import Plan
-from fedbench.report.figures.drawing import Drawing, drawing
+from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.layout import draw
-from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.leads import leads
-from fedbench.spec import Choice
-from tests.report.report_case import FULL, case, frame_of
+from tests.report.report_case import case, figure_of, frame_of
 
 
 def index(settings: int, seeds: int) -> pd.MultiIndex:
@@ -138,29 +134,24 @@ LAST = {"A": 0.5, "<b>": 0.6, "control_%": 0.7}
 BOTH = [(method, alpha) for method in ("A", "<b>") for alpha in (1, 0.1)]
 
 
-def figure_of(
-    plan: Plan,
+def leads_in(
     folder: Path,
-    base: str,
     finished: list[tuple[str, float]] = BOTH,
-    over: tuple[str, ...] = ("alpha",),
+    base: str = "A",
+    seeds: int = 3,
+    **figure: object,
 ) -> Drawing:
-    """The leads on MNIST over both α, where three seeds of these methods and α are finished."""
-    kind = Choice(name="lead", params={"base": base})
-    panels = () if over else ("alpha",)
-    figure = Figure(
-        title="F", grid="main", where={"dataset": "MNIST"}, over=over, panels=panels, kind=kind
-    )
-    plan.papers["toy"] = plan.papers["toy"].model_copy(update={"figures": {"f": figure}})
-    frames = [
-        frame_of(plan, {s: [0.1, LAST[method] + s / 100] for s in range(3)}, method, alpha)
+    """The leads on MNIST, where so many seeds of these methods and α are finished."""
+    plan = case(folder)
+    frame = pd.concat(
+        frame_of(plan, {s: [0.1, LAST[method] + s / 100] for s in range(seeds)}, method, alpha)
         for method, alpha in finished
-    ]
-    return drawing(plan, ("toy", "f"), Collected(pd.concat(frames), folder))
+    )
+    return figure_of(plan, frame, kind={"lead": {"base": base}}, **(figure or {"over": ("alpha",)}))
 
 
 def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
-    figure = draw(figure_of(case(tmp_path, FULL), tmp_path, "A"))
+    figure = draw(leads_in(tmp_path))
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
     assert axes.get_title(loc="left") == "6 pairs each"
@@ -179,7 +170,7 @@ def test_a_target_that_is_never_reached_is_no_lead() -> None:
 
 
 def test_a_figure_has_its_leads_in_numbers(tmp_path: Path) -> None:
-    drawn = figure_of(case(tmp_path, FULL), tmp_path, "A")
+    drawn = leads_in(tmp_path)
     (row,) = drawn.kind.numbers(drawn.panels).to_dict("records")
     assert (row["name"], row["base"], row["pairs"]) == ("<b>", "A", 6)
     # by 10 points in every pair: nothing is left to chance
@@ -192,7 +183,7 @@ def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         FedbenchError, match="figure kind lead: no base 'FedAvg'; choose from <b>, A"
     ):
-        draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))
+        draw(leads_in(tmp_path, base="FedAvg"))
 
 
 def test_one_of_two_settings_is_no_mean_over_both(tmp_path: Path) -> None:
@@ -202,27 +193,24 @@ def test_one_of_two_settings_is_no_mean_over_both(tmp_path: Path) -> None:
         ([*BOTH[:1], *BOTH[2:]], "needs all runs of A and of another method"),
         (BOTH[:3], "needs all runs of A and of another method"),
     ):
-        (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished)).axes
+        (axes,) = draw(leads_in(tmp_path, finished)).axes
         assert [text.get_text() for text in axes.texts] == [words]
 
 
 def test_a_method_that_lacks_one_of_two_settings_is_left_out_of_their_mean(tmp_path: Path) -> None:
     finished = [*BOTH, ("control_%", 1)]
-    (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished)).axes
+    (axes,) = draw(leads_in(tmp_path, finished)).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
 
 
 def test_a_panel_of_one_setting_needs_no_other(tmp_path: Path) -> None:
     finished = [("A", 1.0), ("<b>", 1.0)]
-    (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished, over=())).axes
+    (axes,) = draw(leads_in(tmp_path, finished, panels=("alpha",))).axes
     assert axes.get_title(loc="left") == "α = 1, 3 pairs each, not tested"
 
 
 def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
-    figure_of(plan, tmp_path, "A", over=())  # adds the figure to the plan
-    alone = [frame_of(plan, {0: [0.1, 0.5]}, method, 1) for method in ("A", "<b>")]
-    collected = Collected(pd.concat(alone), tmp_path)
-    one, other = draw(drawing(plan, ("toy", "f"), collected)).axes
+    alone = leads_in(tmp_path, [("A", 1), ("<b>", 1)], seeds=1, panels=("alpha",))
+    one, other = draw(alone).axes
     assert [text.get_text() for text in one.texts] == ["too few seeds are finished"]
     assert [text.get_text() for text in other.texts] == ["no run is finished"]

@@ -29,6 +29,11 @@ from fedbench.store import write_frame
 from tests.project import Refuses
 from tests.report.answers_case import PAPER, SCALES, STUDY, _plan, written
 
+BOARD = PAPER.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]") + "front: long\n"
+BOARD = BOARD.replace(
+    "rows: [dataset, alpha, method], columns: [metric]",
+    "rows: [dataset, method, alpha], columns: [metric], order: best first",
+)
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
 
 
@@ -146,10 +151,7 @@ def test_findings_of_published_runs_say_so_on_pages_of_other_runs(
 
 
 def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) -> None:
-    board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
-    study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
-    study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]") + "front: long\n"
-    index = read_text(written(tmp_path, "small", study) / "index.html")
+    index = read_text(written(tmp_path, "small", BOARD) / "index.html")
     first = index.index('<section id="front-toy">')
     assert first == index.index("<section")
     seen = unescape(re.sub(r"<[^>]+>|\s+", " ", index[first : index.index("</section>")]))
@@ -164,10 +166,7 @@ def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) ->
 
 
 def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
-    board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
-    study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
-    study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]").replace("B+", "FedAvg")
-    report = written(tmp_path, "small", study + "front: long\n", printed="")
+    report = written(tmp_path, "small", BOARD.replace("B+", "FedAvg"), printed="")
     seen = text(report / "index.html")
     assert seen.count("FedAvg") >= 8
     assert "0.2 (11th of 12)" in seen
@@ -175,8 +174,7 @@ def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
 
 
 def test_a_leaderboard_without_a_run_is_not_on_the_front_page(tmp_path: Path) -> None:
-    board = "columns: [metric], order: best first"
-    plan = _plan(tmp_path, "full", PAPER.replace("columns: [metric]", board) + "front: long\n")
+    plan = _plan(tmp_path, "full", BOARD)
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
     assert "front-toy" not in read_text(tmp_path / "reports/full/index.html")
 
@@ -373,8 +371,7 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
 def test_runs_are_counted_by_what_is_known_of_their_data() -> None:
     noted = {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}
     records = [{"data": noted}, {"data": {"name": "toy", "source": "made"}}, {"data": noted}]
-    made = making(records)
-    assert made["data"] == (
+    assert making(records)["data"] == (
         ("cifar10, source: npz, note: 98 are JPEG", 2),
         ("toy, source: made", 1),
     )
@@ -387,8 +384,7 @@ def test_a_card_says_on_which_machine_and_when() -> None:
     assert made["devices"] == (("cpu, EPYC, x86_64", 2),)
     assert say("runs.counts", made["devices"]) == "cpu, EPYC, x86_64"
     assert made["days"] == ("2026-11-21", "2026-11-23")
-    one = making([{**here, "ended": days[0]}])
-    assert one["days"] == ("2026-11-23",)
+    assert making([{**here, "ended": days[0]}])["days"] == ("2026-11-23",)
 
 
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:

@@ -4,17 +4,14 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure as MplFigure
+from matplotlib.figure import Figure
 
-from fedbench.paper.tables_and_figures import Figure
-from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.layout import TIP, draw
 from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles
 from fedbench.report.kinds import leads_and_pareto
 from fedbench.report.kinds.leads_and_pareto import Pareto, Point, _over_seeds, _point, front
-from fedbench.report.values.collected_frames import Collected
-from tests.report.report_case import FULL, case, frame_of
+from tests.report.report_case import case, figure_of, frame_of
 
 STYLE = styles(["A"])["A"]
 
@@ -41,16 +38,14 @@ def test_settings_that_a_mean_is_taken_over_do_not_widen_the_bars():
 
 
 def test_a_point_may_be_a_mean_over_settings(tmp_path):
-    plan = case(tmp_path, FULL)
-    paper = plan.papers["toy"]
-    where = {"dataset": "MNIST", "method": "A"}
-    figure = Figure(title="F", grid="main", where=where, over=("alpha",), kind="pareto")
-    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    plan = case(tmp_path)
     curves = {seed: [0.1, accuracy] for seed, accuracy in enumerate((0.3, 0.4, 0.5))}
     frame = pd.concat([frame_of(plan, curves), frame_of(plan, curves, alpha=0.1)])
-    cost = [10.0 if cell else 30.0 for cell in frame["run_id"].isin(_at(plan, 1))]
-    collected = Collected(frame.assign(compute=cost), tmp_path)
-    (panel,) = drawing(plan, ("toy", "f"), collected).panels
+    one = [c.run_id for c in plan.select("toy", "main", {"alpha": 1, "method": "A"})]
+    cost = [10.0 if cell else 30.0 for cell in frame["run_id"].isin(one)]
+    where = {"method": "A"}
+    drawn = figure_of(plan, frame.assign(compute=cost), where=where, over=("alpha",), kind="pareto")
+    (panel,) = drawn.panels
     (hue,) = panel.hues
     assert len(hue.planned) == 6
     point = _point(hue, "compute")
@@ -65,7 +60,7 @@ def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
     points = {"M0": (1, 50.0), "M1": (2, 40.0), "M2": (3, 30.0), "M3": (4, 20.0)}
     made = {hue.label: Point(hue, *points[hue.label], 0.0) for hue in hues}
     monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
-    axes = MplFigure().subplots()
+    axes = Figure().subplots()
     Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
     assert [text.get_text() for text in axes.texts] == ["M0", "M3"]
 
@@ -77,7 +72,7 @@ def test_the_base_is_named_and_grey_points_have_no_bars_and_stay_in_their_places
     hues = [SimpleNamespace(label=name, style=STYLE, place=i) for i, name in enumerate(points)]
     made = {hue.label: Point(hue, *points[hue.label], 2.0) for hue in hues}
     monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
-    axes = MplFigure().subplots()
+    axes = Figure().subplots()
     Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
     assert {text.get_text() for text in axes.texts} == {"FedAvg", "M1", "M3"}  # M1, M3: the front
     found = [line for line in axes.lines if line.get_drawstyle() == "default"]  # not the front
@@ -106,38 +101,27 @@ def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
     monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
     panel = SimpleNamespace(hues=hues, metric="accuracy", title="")
     for cost, names in (("thousand_sample_passes", ["Plain"]), ("megabytes", ["DF", "Vote"])):
-        axes, kind = MplFigure().subplots(), Pareto(cost)
+        axes, kind = Figure().subplots(), Pareto(cost)
         kind.draw(axes, panel)
         assert [text.get_text() for text in axes.texts] == names
         assert kind.remark([panel]).endswith(": DF, Vote.") == (cost == "thousand_sample_passes")
 
 
-def _at(plan, alpha):
-    return [c.run_id for c in plan.select("toy", "main", {"alpha": alpha, "method": "A"})]
-
-
 def test_a_panel_without_a_point_says_why(tmp_path):
-    plan = case(tmp_path, FULL)
-    paper = plan.papers["toy"]
-    where = {"dataset": "MNIST", "method": "A", "alpha": 1}
-    figure = Figure(title="F", grid="main", where=where, kind="pareto")
-    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    plan = case(tmp_path)
     for curves, words in (
         ({0: [0.1, 0.3], 1: [0.1, 0.4]}, ["no method has all its runs"]),  # of three seeds
         ({0: [0.1, 0.3], 1: [0.1, 0.4], 2: [0.1, 0.5]}, ["A"]),
     ):
         frame = frame_of(plan, curves).assign(megabytes=1.0)
-        (axes,) = draw(drawing(plan, ("toy", "f"), Collected(frame, tmp_path))).axes
+        drawn = figure_of(plan, frame, where={"method": "A", "alpha": 1}, kind="pareto")
+        (axes,) = draw(drawn).axes
         assert [text.get_text() for text in axes.texts] == words
 
 
 def test_a_method_with_a_diverged_run_has_no_point_and_is_named(tmp_path):
     # A's seed 2 ends after one round of two, and has spent 1 MB where the others have spent 2
-    plan = case(tmp_path, FULL)
-    paper = plan.papers["toy"]
-    where = {"dataset": "MNIST", "method": ["A", "<b>"], "alpha": 1}
-    figure = Figure(title="F", grid="main", where=where, kind="pareto")
-    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    plan, where = case(tmp_path), {"method": ["A", "<b>"], "alpha": 1}
     whole = {seed: [0.1, 0.5] for seed in range(3)}
     for lost, names, remark in (
         ({}, ["A"], ""),  # A is ahead of <b>, for the same price
@@ -146,14 +130,14 @@ def test_a_method_with_a_diverged_run_has_no_point_and_is_named(tmp_path):
         better = {seed: [0.1, 0.6] for seed in range(3)} | lost
         frame = pd.concat([frame_of(plan, better), frame_of(plan, whole, method="<b>")])
         frame = frame.assign(megabytes=1.0 * frame["round"])
-        drawn = drawing(plan, ("toy", "f"), Collected(frame, tmp_path))
+        drawn = figure_of(plan, frame, where=where, kind="pareto")
         assert drawn.caption.partition("are not drawn.")[2] == remark
         (axes,) = draw(drawn).axes
         assert [text.get_text() for text in axes.texts] == names
 
 
 def test_a_page_names_grey_points_under_the_pointer() -> None:
-    axes = MplFigure().subplots()
+    axes = Figure().subplots()
     axes.set_gid("panel-0")
     id_ = f"{axes.get_gid()}{TIP}<b> & c: 53 at 744".replace("&", "&amp;").replace("<", "&lt;")
     svg = f'<svg><g id="{id_}"><path/></g><g id="panel-1"/></svg>'

@@ -4,12 +4,8 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.tables_and_figures import Figure
-from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.layout import draw
-from fedbench.report.values.collected_frames import Collected
-from fedbench.spec import Choice
-from tests.report.report_case import FULL, case, frame_of
+from tests.report.report_case import case, figure_of, frame_of
 
 # The first evaluated round at 50 %, by seed:   0   1   2
 CURVES = {
@@ -19,13 +15,10 @@ CURVES = {
 
 
 def profile(tmp_path, metric="round@to:0.5", methods=("A", "<b>")):
-    plan = case(tmp_path, FULL)
-    where = {"dataset": "MNIST", "alpha": 1}
-    kind = Choice(name="profile", params={"base": "A"})
-    figure = Figure(title="F", grid="main", where=where, metric=metric, kind=kind)
-    plan.papers["toy"] = plan.papers["toy"].model_copy(update={"figures": {"f": figure}})
-    frames = [frame_of(plan, CURVES[method], method) for method in methods]
-    return drawing(plan, ("toy", "f"), Collected(pd.concat(frames), tmp_path))
+    plan = case(tmp_path)
+    frame = pd.concat(frame_of(plan, CURVES[method], method) for method in methods)
+    kind = {"profile": {"base": "A"}}
+    return figure_of(plan, frame, where={"alpha": 1}, metric=metric, kind=kind)
 
 
 def test_the_share_of_problems_that_each_solves_at_a_multiple_of_the_least_cost(tmp_path):

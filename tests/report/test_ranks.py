@@ -26,14 +26,19 @@ SCORES = {
 }
 
 
-def cell(setting: str, method: str, value: float, substituted: Substitutions = ()) -> TableCell:
-    run = Run(f"{setting}-{method}", 0, Status.FINISHED, value)
+def cell(setting: str, method: str, *values: float, substituted: Substitutions = ()) -> TableCell:
+    """A cell with one run per value, whose seeds are 0, 1, …."""
+    runs = (Run(f"{setting}-{method}-{n}", n, Status.FINISHED, x) for n, x in enumerate(values))
     place = Place("t", "MNIST", f"alpha={setting}", method, "accuracy")
-    return TableCell(place, {"method": method}, method == "C", None, (run,), substituted)
+    return TableCell(place, {"method": method}, method == "C", None, tuple(runs), substituted)
 
 
-def cells(substituted: Substitutions = ()) -> list[TableCell]:
-    return [cell(s, m, v, substituted) for s, row in SCORES.items() for m, v in row.items()]
+def cells(
+    scores: dict[str, dict[str, float]] = SCORES, substituted: Substitutions = ()
+) -> list[TableCell]:
+    """A cell with one run per setting and method."""
+    rows = [(s, m, value) for s, row in scores.items() for m, value in row.items()]
+    return [cell(s, m, value, substituted=substituted) for s, m, value in rows]
 
 
 def test_mean_ranks_and_friedmans_p_by_hand() -> None:
@@ -57,7 +62,7 @@ def test_mean_ranks_and_friedmans_p_by_hand() -> None:
 def test_there_is_a_diagram_where_the_critical_difference_is_a_third_of_the_rows_or_less() -> None:
     # 2.343 · sqrt(3 · 4 / (6 n)) is 1.0477 for n = 10 and 0.9990 for n = 11, a third of 3 is 1
     rows = {f"s{i}": {"A": 90.0, "B": 90.0 - (-1) ** i, "C": 10.0} for i in range(11)}
-    eleven = [cell(s, m, v) for s, row in rows.items() for m, v in row.items()]
+    eleven = cells(rows)
     found = ranks(TABLE, [e for e in eleven if e.place.setting != "alpha=s10"])
     assert not found.tells
     # mean ranks of A and B are 1.5, of C 3: two of three pairs differ by more than 1.05
@@ -98,7 +103,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     found = ranks(TABLE, lost)
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
-    caption = say("tables.ranks", RanksOnPage("k", "T", found, ""))
+    caption = said(found)
     assert (
         "1 more setting is left out, in which every method, or every trial of a search, is"
         in caption
@@ -109,11 +114,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
 
 def test_each_seed_may_count_as_a_setting() -> None:
     # seed 0 and 1 of two settings: A before B before C in all four, as in no mean of three settings
-    twice = [
-        replace(e, runs=(*e.runs, replace(e.runs[0], id=f"{e.runs[0].id}-s1", seed=1)))
-        for e in cells()
-        if e.place.setting in ("alpha=a", "alpha=b")
-    ]
+    twice = [cell(s, m, value, value) for s in "ab" for m, value in SCORES[s].items()]
     assert ranks(TABLE, twice) is None
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
     assert (found.settings, say("tables.counted", found)) == (
@@ -132,10 +133,9 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
 
     def of(setting: str, seeds: tuple[bool, ...]) -> list[TableCell]:
         values = SCORES[setting]
-        run = [cell(setting, m, v) for m, v in values.items()]
         return [
             replace(e, runs=tuple(seed(e, n, v if done else None) for n, done in enumerate(seeds)))
-            for e, v in zip(run, values.values(), strict=True)
+            for e, v in zip(cells({setting: values}), values.values(), strict=True)
         ]
 
     table = TABLE.model_copy(update={"ranks": "seeds"})
@@ -147,20 +147,10 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
 
 def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     # setting a has seeds 0 to 2 of all four methods, and a seed 3 of A
-    def times(e: TableCell, seeds: int) -> TableCell:
-        runs = (replace(e.runs[0], id=f"{e.runs[0].id}-s{n}", seed=n) for n in range(seeds))
-        return replace(e, runs=tuple(runs))
-
-    of_a = [e for e in cells() if e.place.setting == "alpha=a"]
-    uneven = [times(e, 4 if e.place.method == "A" else 3) for e in of_a]
+    of_a = SCORES["a"].items()
+    uneven = [cell("a", m, *[value] * (4 if m == "A" else 3)) for m, value in of_a]
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), uneven)
     assert (say("tables.counted", found), found.awaited, found.left_out) == ("3 seeds", 1, ())
-
-
-def seeded(setting: str, method: str, *values: float) -> TableCell:
-    """A cell with one run per value, whose seeds are 0, 1, …."""
-    runs = (Run(f"{setting}-{method}-{n}", n, Status.FINISHED, x) for n, x in enumerate(values))
-    return replace(cell(setting, method, 0.0), runs=tuple(runs))
 
 
 def test_means_are_ranked_over_the_seeds_that_most_methods_have() -> None:
@@ -169,10 +159,10 @@ def test_means_are_ranked_over_the_seeds_that_most_methods_have() -> None:
         each
         for setting in "abcd"
         for each in (
-            seeded(setting, "A", 49.0, 51.0, 110.0),
-            seeded(setting, "B", 59.0, 61.0),
-            seeded(setting, "C", 39.0, 41.0),
-            seeded(setting, "D", 99.0),
+            cell(setting, "A", 49.0, 51.0, 110.0),
+            cell(setting, "B", 59.0, 61.0),
+            cell(setting, "C", 39.0, 41.0),
+            cell(setting, "D", 99.0),
         )
     ]
     found = ranks(TABLE, uneven)
@@ -192,27 +182,27 @@ def test_settings_of_the_same_runs_count_once() -> None:
 
 
 def test_too_few_settings_or_methods_are_not_ranked() -> None:
-    assert ranks(TABLE, [e for e in cells() if e.place.setting in ("alpha=a", "alpha=b")]) is None
+    assert ranks(TABLE, cells({s: SCORES[s] for s in "ab"})) is None
     assert ranks(TABLE, [e for e in cells() if e.place.method != "C"]) is None
 
 
 def test_a_method_that_a_setting_lacks_is_named() -> None:
     found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
     assert found.left_out == ("D",)
-    assert "in every setting: D" in say("tables.ranks", RanksOnPage("k", "t", found, ""))
+    assert "in every setting: D" in said(found)
 
 
 def test_ranks_of_substitutes_are_not_tested() -> None:
-    found = ranks(TABLE, cells(FEWER))
+    found = ranks(TABLE, cells(substituted=FEWER))
     assert found.test is None
-    caption = say("tables.ranks", RanksOnPage("k", "t", found, ""))
+    caption = said(found)
     assert "no difference between the ranks is tested" in caption
     assert "p =" not in caption
 
 
 @pytest.mark.parametrize("substituted", [(), FEWER])
 def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
-    found = ranks(TABLE, cells(substituted))
+    found = ranks(TABLE, cells(substituted=substituted))
     figure = draw(found, say("tables.rank_title", "T", "", "", found))
     texts = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert all(name in texts for name in ("A", "B", "C (control)"))
@@ -246,7 +236,7 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
 def test_many_methods_are_listed() -> None:
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
     found = ranks(TABLE, [cell(f"s{s}", m, v) for s in range(24) for m, v in values.items()])
-    assert "; shaded from the first on." in say("tables.ranks", RanksOnPage("k", "T", found, ""))
+    assert "; shaded from the first on." in said(found)
     (axes,) = draw(found, "T").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
     points = [tuple(at) for dots in axes.collections for at in dots.get_offsets()]
@@ -259,7 +249,7 @@ def test_many_methods_are_listed() -> None:
 def test_too_few_settings_for_so_many_methods_give_a_sentence_and_no_diagram() -> None:
     # 25 methods, 3 settings: the critical difference is 21.98, above a third of 25
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
-    found = ranks(TABLE, [cell(s, m, v) for s in "abc" for m, v in values.items()])
+    found = ranks(TABLE, cells(dict.fromkeys("abc", values)))
     assert not found.tells
     # ranks 1 and 23 to 25, 2 and 24 or 25, 3 and 25 are 22 or more apart
     assert "by 22.0 to differ significantly (Nemenyi's test at 5 %); 6 of 300 pairs" in said(found)

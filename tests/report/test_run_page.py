@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from fedbench.report.pages.runs import shards
-from tests.report.report_case import FULL, case, frame_of
+from tests.report.report_case import case, frame_of
 
 
 def told(folder: Path, rounds: int) -> dict[str, Any]:
     """What the page is told of a run that scored so many rounds."""
-    plan = case(folder, FULL)
+    plan = case(folder)
     frame = frame_of(plan, {0: [t / 1000 for t in range(1, rounds + 1)]})
     (script,) = shards(plan, {"toy": frame}, {}).values()
     (run,) = json.loads(script.strip().removeprefix("showRuns(")[:-2])["runs"].values()
@@ -36,7 +36,7 @@ def test_points_are_evenly_spaced_from_the_first_to_the_last(tmp_path: Path) -> 
 
 
 def test_a_column_without_a_finite_value_has_no_curve(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     frame = frame_of(plan, {0: [0.1, 0.2]}).assign(train_loss=float("inf"), loss=[float("inf"), 2])
     (script,) = shards(plan, {"toy": frame}, {}).values()
     (run,) = json.loads(script.strip().removeprefix("showRuns(")[:-2])["runs"].values()

@@ -9,13 +9,13 @@ import pytest
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.runs import side_by_side
 from fedbench.report.values.collected_frames import Collected
-from tests.report.report_case import FULL, case, frame_of
+from tests.report.report_case import case, frame_of
 
 CURVES = {0: [0.1, 0.3], 1: [0.2, 0.5], 2: [0.2, 0.4]}
 
 
 def test_the_runs_that_are_there_by_setting_and_method(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     frame = pd.concat([frame_of(plan, CURVES), frame_of(plan, {1: [0.2]}, "<b>")])
     found = side_by_side(plan, "toy", frame)
     where = {"dataset": "MNIST", "alpha": 1}
@@ -28,12 +28,12 @@ def test_the_runs_that_are_there_by_setting_and_method(tmp_path: Path) -> None:
 
 
 def test_a_paper_without_finished_runs_draws_nothing(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     assert side_by_side(plan, "toy", frame_of(plan, {})) == {}
 
 
 def test_a_setting_of_two_grids_has_the_grids_name(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     same = [replace(cell, grid="more") for cell in plan.cells]
     found = side_by_side(replace(plan, cells=[*plan.cells, *same]), "toy", frame_of(plan, CURVES))
     assert [*found["runs"]] == ["MNIST, α = 1"]  # they are the same runs
@@ -50,7 +50,7 @@ def test_a_setting_of_two_grids_has_the_grids_name(tmp_path: Path) -> None:
 
 
 def test_four_methods_are_drawn_first_beside_fedavg(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     (run,) = {cell.run_id for cell in plan.cells[:1]}
     accuracies = {"P": 0.5, "Q": 0.9, "FedAvg": 0.1, "R": 0.6, "S": 0.8, "T": 0.7}
     cells = [
@@ -71,7 +71,7 @@ def replaced(run, seed):
 
 
 def test_curves_have_mean_and_deviation_of_each_round_in_numbers(tmp_path: Path) -> None:
-    plan = case(tmp_path, FULL)
+    plan = case(tmp_path)
     collected = Collected(frame_of(plan, CURVES), tmp_path / "runs")
     drawn = drawing(plan, ("toy", "f"), collected)
     rows = drawn.kind.numbers(drawn.panels)

@@ -61,7 +61,7 @@ def test_a_paper_of_which_nothing_was_run_says_so(tmp_path: Path) -> None:
 
 
 def test_hours_of_runs_that_papers_share_count_once(tmp_path: Path) -> None:
-    case(tmp_path, FULL)
+    case(tmp_path)
     twin = tmp_path / "workflow/papers/twin.yaml"
     write_text(twin, read_text(twin.with_name("toy.yaml")))
     plan = make_plan(tmp_path / "workflow", FULL)

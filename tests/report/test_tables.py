@@ -27,7 +27,7 @@ from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames
 from fedbench.report.values.numbers import fixed
 from tests.project import Refuses
-from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
+from tests.report.report_case import SMALL, case, frame_of, printed_of
 
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
 
@@ -42,9 +42,19 @@ def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, st
     return {(e.place.dataset, e.place.method): e for e in found}
 
 
+def listed(plan: Plan, *frames: pd.DataFrame) -> list[TableCell]:
+    """All cells of table t in order; nothing is printed there."""
+    return table_cells(plan, ("toy", "t"), pd.concat(frames), printed_of())
+
+
+def of_methods(plan: Plan, curves: dict[str, dict[int, list[float]]]) -> pd.DataFrame:
+    """MNIST: accuracy by method and seed."""
+    return pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+
+
 def with_table(folder: Path, table: str) -> Plan:
     """The toy paper with another table t."""
-    plan = case(folder, FULL)
+    plan = case(folder)
     file = folder / "workflow/papers/toy.yaml"
     lines = read_text(file).splitlines()
     text = [f"  {table}" if line.startswith("  t:") else line for line in lines]
@@ -54,7 +64,7 @@ def with_table(folder: Path, table: str) -> Plan:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    return case(tmp_path, FULL)
+    return case(tmp_path)
 
 
 def test_mean_and_sample_deviation_of_the_last_round(plan: Plan) -> None:
@@ -125,13 +135,12 @@ def test_no_difference_where_anything_is_substituted(tmp_path: Path) -> None:
 
 def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     curves = {"A": {0: [0.5]}, "<b>": {0: [0.6]}, "control_%": {0: [0.9]}}
-    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
-    found = cells(plan, frame)
+    found = cells(plan, of_methods(plan, curves))
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
 def test_none_is_best_while_a_method_lacks_a_run_that_another_has(plan: Plan) -> None:
-    first = frame_of(plan, {0: [0.5]}, method="A")
+    first = frame_of(plan, {0: [0.5]})
     assert not cells(plan, first)["MNIST", "A"].best
     other = pd.concat([first, frame_of(plan, {2: [0.4]}, method="<b>")])
     assert not cells(plan, other)["MNIST", "A"].best  # seed 0 against seed 2
@@ -141,21 +150,19 @@ def test_none_is_best_while_a_method_lacks_a_run_that_another_has(plan: Plan) ->
 
 @pytest.mark.parametrize(("accuracy", "best"), [(0.163, False), (0.164, True)])
 def test_near_chance_none_is_marked(plan: Plan, accuracy: float, best: bool) -> None:
-    curves = {"A": {0: [0.1]}, "<b>": {0: [accuracy]}}  # guessing 1 gives 11.35 %
-    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
-    assert cells(plan, frame)["MNIST", "<b>"].best == best
+    frame = of_methods(plan, {"A": {0: [0.1]}, "<b>": {0: [accuracy]}})
+    assert cells(plan, frame)["MNIST", "<b>"].best == best  # guessing 1 gives 11.35 %
 
 
 def test_where_most_tie_none_is_marked(plan: Plan) -> None:
-    curves = {"A": {0: [0.5]}, "<b>": {0: [0.50001]}}  # 50.00 and 50.00
-    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    frame = of_methods(plan, {"A": {0: [0.5]}, "<b>": {0: [0.50001]}})  # 50.00 and 50.00
     assert not any(entry.best for entry in cells(plan, frame).values())
 
 
 def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
     table = plan.papers["toy"].tables["t"]
     plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": ("accuracy@3",)})
-    cell = table_cells(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
+    cell = listed(plan, frame_of(plan, CURVES))[0]
     assert (cell.measured, cell.missing) == (None, ())
     assert {(run.status, run.end) for run in cell.runs} == {(Status.TOO_SHORT, 2)}
 
@@ -188,7 +195,7 @@ def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: st
     frame = pd.concat(both).rename(columns={"accuracy": name})
     table = plan.papers["toy"].tables["t"]
     plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": (name,)})
-    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    found = listed(plan, frame)
     assert [e.place.method for e in found if e.best] == ([best] if best else [])
 
 
@@ -224,7 +231,7 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
     a, b = ended(0.5, 0.6, 0.7), ended(0.4, 0.8)
     other = ended(0.1, 0.2)  # of another setting, in which no other method has two seeds
     frames = [frame_of(plan, a), frame_of(plan, b, method="<b>"), frame_of(plan, other, alpha=0.1)]
-    found = table_cells(plan, ("toy", "t"), pd.concat(frames), printed_of())
+    found = listed(plan, *frames)
     by_place = {(e.coords["dataset"], e.coords["alpha"], e.place.method): e.pooled for e in found}
     pooled = by_place["MNIST", 1, "A"]
     assert pooled == by_place["MNIST", 1, "<b>"]
@@ -248,8 +255,8 @@ def test_a_cell_with_a_diverged_run_is_not_pooled(tmp_path: Path) -> None:
     # A: 50 and 60, s² = 50; <b>: 40 and 46, s² = 18; the control's seed 1 ends at 10 of 60
     lost = {0: [0.1, 0.6], 1: [0.1]}
     curves = {"A": ended(0.5, 0.6), "<b>": ended(0.4, 0.46), "control_%": lost}
-    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
-    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    frame = of_methods(plan, curves)
+    found = listed(plan, frame)
     pooled = {e.place.method: e.pooled for e in found if e.measured}
     assert (pooled["A"].std, pooled["A"].cells) == (pytest.approx(34**0.5), 2)
     assert pooled["control_%"] is None
@@ -259,12 +266,11 @@ def test_what_is_behind_all_numbers_alike_is_said_once(tmp_path: Path) -> None:
     where = "where: {dataset: MNIST, alpha: 1, method: [A, <b>]}"
     plan = with_table(tmp_path, f"t: {{title: T, grid: main, {where}, rows: [dataset, alpha]}}")
     three = {0: [0.5], 1: [0.6], 2: [0.7]}
-    curves = {"A": three, "<b>": three}
-    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
-    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    frame = of_methods(plan, {"A": three, "<b>": three})
+    found = listed(plan, frame)
     assert say("tables.each", found) == "3 seeds"
     fewer = frame[frame["run_id"] != found[0].runs[2].id]  # one seed of A is missing
-    assert say("tables.each", table_cells(plan, ("toy", "t"), fewer, printed_of())) == ""
+    assert say("tables.each", listed(plan, fewer)) == ""
 
 
 def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> None:
@@ -273,7 +279,7 @@ def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> N
     )
     # α = 1: s² = 200; α = 0.1: s² = 800, both with 1 degree of freedom
     there = [frame_of(plan, ended(0.4, 0.6)), frame_of(plan, ended(0.4, 0.8), alpha=0.1)]
-    found = table_cells(plan, ("toy", "t"), pd.concat(there), printed_of())
+    found = listed(plan, *there)
     pooled = {e.coords["dataset"]: e.pooled for e in found}
     assert (pooled["MNIST"].std, pooled["MNIST"].freedom) == (pytest.approx(500**0.5), 2)
     assert [p for d, p in pooled.items() if d != "MNIST"] == [None]
@@ -306,7 +312,7 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
     frame = pd.concat(
         [frame_of(plan, CURVES), frame_of(plan, {0: [0.1, 0.9], 1: [0.1, 0.9]}, alpha=0.1)]
     )
-    cell = {e.place.method: e for e in table_cells(plan, ("toy", "t"), frame, printed_of())}["A"]
+    cell = {e.place.method: e for e in listed(plan, frame)}["A"]
     assert (cell.place.setting, cell.coords) == (
         "",
         {"dataset": "MNIST", "method": "A", "metric": "accuracy"},
@@ -326,7 +332,7 @@ GAIN = (
 def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
     plan = with_table(tmp_path, GAIN)
     ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.1, 0.9], 2: [0.1, 0.7]}, method="<b>")
-    found = table_cells(plan, ("toy", "t"), pd.concat([frame_of(plan, CURVES), ours]), printed_of())
+    found = listed(plan, frame_of(plan, CURVES), ours)
     cell = next(e for e in found if e.coords["alpha"] == 1)
     assert [run.value for run in cell.runs] == [
         pytest.approx(10),
@@ -339,7 +345,7 @@ def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
 def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
     plan = with_table(tmp_path, GAIN)
     ours = frame_of(plan, {0: [0.1, 0.6]}, method="<b>")
-    found = table_cells(plan, ("toy", "t"), ours, printed_of())
+    found = listed(plan, ours)
     assert all(entry.measured is None for entry in found)
 
 
@@ -347,7 +353,7 @@ def test_nothing_is_subtracted_from_a_target_that_was_never_reached(tmp_path: Pa
     plan = with_table(tmp_path, GAIN.replace("{method: A}", "{method: A}, metrics: [round@to:0.5]"))
     ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.6, 0.9]}, method="<b>")
     theirs = frame_of(plan, {0: [0.1, 0.2], 1: [0.1, 0.7]})  # A: never, and in round 2
-    found = table_cells(plan, ("toy", "t"), pd.concat([theirs, ours]), printed_of())
+    found = listed(plan, theirs, ours)
     cell = next(e for e in found if e.coords["alpha"] == 1)
     assert [run.value for run in cell.runs] == [None, -1.0, None]
     assert [run.status for run in cell.runs] == [
@@ -361,7 +367,7 @@ def test_a_method_under_two_names_is_pooled_once(tmp_path: Path) -> None:
         frame_of(plan, ended(0.4, 0.5, 0.6)),
         frame_of(plan, ended(0.1, 0.3, 0.5), method="<b>"),
     ]
-    found = table_cells(plan, ("toy", "t"), pd.concat(both), printed_of())
+    found = listed(plan, *both)
     a, b, *_ = (cell for cell in found if cell.place.dataset == "MNIST")
     again = _with_pooled([a, replace(a, place=replace(a.place, method="A again")), b])
     assert [cell.pooled and cell.pooled.freedom for cell in again] == [4, 4, 4]  # not 6
@@ -458,7 +464,7 @@ def test_groups_of_one_metric_each_are_ordered_by_their_own(tmp_path: Path) -> N
     plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {where}, {row}}}")
     good = frame_of(plan, {seed: [0.1, 0.7] for seed in range(3)}, method="<b>").assign(loss=2.0)
     frame = pd.concat([frame_of(plan, CURVES).assign(loss=1.0), good])
-    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    found = listed(plan, frame)
     layout = arrange(plan.papers["toy"].tables["t"], found)
     names = [[row.heads[0][0] for row in group.rows] for group in layout.groups]
     assert names == [["<b>", "A"], ["A", "<b>"]]  # the higher accuracy, the lower loss
@@ -469,7 +475,7 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")
     good = frame_of(plan, {seed: [0.1, 0.7] for seed in range(3)}, method="<b>")
     frame = pd.concat([frame_of(plan, CURVES), good])  # A has 60 %
-    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    found = listed(plan, frame)
     table = plan.papers["toy"].tables["t"]
     layout = arrange(table, found)
     names = {group.title: [row.heads[0][0] for row in group.rows] for group in layout.groups}

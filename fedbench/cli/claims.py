@@ -112,7 +112,8 @@ def _verdicts(claim: dict[str, Any]) -> Group:
 
 def _coloured(words: str, verdict: str, why: str) -> Text:
     colour = _COLOURS.get(verdict)
-    return Text.assemble((words, f"bold {colour}" if colour else ""), f": {why}" * bool(why))
+    reason = f": {why}" if why else ""
+    return Text.assemble((words, f"bold {colour}" if colour else ""), reason)
 
 
 def _counts(judged: list[dict[str, Any]]) -> str:

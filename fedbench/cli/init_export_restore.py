@@ -55,7 +55,7 @@ def unlock(
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
 ) -> None:
-    """Write a folder with a method, a paper, a README a SLURM profile, to run and change."""
+    """Write a folder with a method, a paper, a README and a SLURM profile, to run and change."""
     for name in _FILES:
         if exists(folder / name):
             raise FedbenchError(f"{folder / name}: is there already, and is not overwritten")

@@ -242,8 +242,10 @@ def _point(hue: Hue, cost: str) -> Point | None:
 def _over_seeds(readings: pd.DataFrame) -> float:
     """The standard deviation over the seeds of a setting, pooled over the settings; 0 of one."""
     setting = [axis for axis in readings.columns if axis not in ("seed", "run", "value")]
-    variances = readings.groupby(setting or (lambda _: 0))["value"].var(ddof=1).dropna()
-    return float(variances.mean() ** 0.5) if len(variances) else 0.0
+    groups = readings.groupby(setting or (lambda _: 0))["value"]
+    freedom = groups.count() - 1
+    squares = float((groups.var() * freedom).sum())
+    return (squares / freedom.sum()) ** 0.5 if freedom.any() else 0.0
 
 
 def front(points: Sequence[Point], lower_is_better: bool) -> list[Point]:

@@ -35,7 +35,7 @@ def test_settings_that_a_mean_is_taken_over_do_not_widen_the_bars():
     assert _over_seeds(readings) == pytest.approx(125**0.5)
     assert _over_seeds(readings[:2]) == pytest.approx(50**0.5)
     assert _over_seeds(readings[:1]) == 0
-    # one seed more at δ = 0.5, 70: s² = 100 with two degrees of freedom, pooled √((50 + 2 · 100) / 3)
+    # and 70 at δ = 0.5: s² = 100 with two degrees of freedom; pooled √((50 + 2 · 100) / 3)
     more = pd.concat([readings, readings[-1:].assign(seed=2, value=70)])
     assert _over_seeds(more) == pytest.approx((250 / 3) ** 0.5)
 

@@ -234,12 +234,10 @@ def require_same_data(content: Published, origin: Path) -> None:
         where = f"{origin}: run {key}"
         with at(f"{where}: resolved.dataset"):
             data = data_key(checked(Choice, run.record["resolved"].get("dataset")))
-        trained = run.record["data"].get("checksum")
+        trained = run.record["data"]["checksum"]
         loaded = content.data[data]["checksum"] if data in content.data else trained
         if loaded != trained:
-            said = (
-                f"{where} was trained on data with the checksum {str(trained)[:12]}, but data set"
-            )
+            said = f"{where} was trained on data with the checksum {trained[:12]}, but data set"
             raise FedbenchError(f"{said} {data} here has {str(loaded)[:12]}; {_OTHER_DATA}")
 
 

@@ -85,7 +85,9 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
             readers.setdefault(file, {}).setdefault(str(run.dataset), set()).add(checksum)
     for dataset, members in grouped(told, lambda each: str(each[0].dataset)).items():
-        _refuse_several(f"data set '{dataset}'", _versions([x for _, x in members]), results)
+        versions = grouped((x for _, x in members), lambda record: str(record["data"]["checksum"]))
+        several = {k: [record["id"] for record in of] for k, of in versions.items()}
+        _refuse_several(f"data set '{dataset}'", several, results)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():
         if not set.intersection(*readers[file].values()):
@@ -98,17 +100,6 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
         if "file" in data and key.startswith("sha256"):
             name = key.removeprefix("sha256").strip() or Path(data["file"]).name
             yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
-
-
-def _versions(records: list[Record]) -> dict[str, list[str]]:
-    """Run ids by the checksum of their data, or of its files where an early record has no other."""
-    everywhere = all("checksum" in record["data"] for record in records)
-    groups: dict[str, list[str]] = {}
-    for record in records:
-        data = record["data"]
-        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
-        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(record["id"])
-    return groups
 
 
 def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
@@ -131,13 +122,13 @@ def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) ->
 
 
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
-    """Refuse a run trained on other data than those loaded last; early facts have no checksum."""
+    """Refuse a run trained on other data than those loaded last."""
     file = Results(results).data(data_key(run.dataset))
     remedy = "delete it, and the same command of Snakemake loads the data again"
     with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
         loaded = read_json(file).get("checksum") if exists(file) else None
-    trained = record["data"].get("checksum")
-    if loaded and trained and loaded != trained:
+    trained = record["data"]["checksum"]
+    if loaded and loaded != trained:
         raise FedbenchError(
             f"{file}: data set '{run.dataset}' has been replaced, as its checksum is now "
             f"{str(loaded)[:12]} and was {trained[:12]} for run {run.id}; delete it when the "

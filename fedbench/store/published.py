@@ -68,7 +68,7 @@ class PublishedRun:
             for name, table in self.tables.items()
         }
         outcome = {name: self.record.get(name) for name in _OUTCOME}
-        data = self.record["data"].get("checksum")
+        data = self.record["data"]["checksum"]
         return {"outcome": digest(outcome), "data": data, "tables": _checksums(timeless)}
 
 

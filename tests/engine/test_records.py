@@ -136,7 +136,7 @@ def without_checksums(results):
     """As runs of earlier versions were recorded."""
     file = folder(results) / "run.json"
     record = json.loads(file.read_text())
-    del record["files"], record["data"]["checksum"], record["checksum"]
+    del record["files"], record["checksum"]
     file.write_text(json.dumps(record))
 
 
@@ -231,19 +231,6 @@ def test_seeds_trained_before_and_after_the_data_were_replaced_are_not_averaged(
     other = SPEC.changed(seed=7)
     run(other, out=folder(tmp_path, other), machine=CPU)
     assert len(collect([first, second, other], tmp_path)) == 12
-
-
-def test_runs_without_a_checksum_are_compared_by_their_files(tmp_path):
-    write_data(tmp_path, 0)
-    (first, _), (second, _) = (train_own(tmp_path, tmp_path, seed) for seed in (0, 1))
-    file = folder(tmp_path, first) / "run.json"
-    record = json.loads(file.read_text())
-    del record["data"]["checksum"], record["checksum"]
-    file.write_text(json.dumps(record))
-    assert len(collect([first, second], tmp_path)) == 8
-    record["data"]["sha256"] = "0" * 64
-    file.write_text(json.dumps(record))
-    refused(lambda: collect([first, second], tmp_path), "000000000000", first.id)
 
 
 def killed_after_two_rounds(spec, **where):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.data_checks import complete, has_failed, same_data
-from fedbench.plan.search import search_id, trial_runs, value_of, words
+from fedbench.plan.search import choices, search_id, trial_runs, value_of, words
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
 from fedbench.store.flat_settings import setting_columns
@@ -76,8 +76,8 @@ def _joined(histories: list[pa.Table]) -> pd.DataFrame:
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
-    chosen, grid = _chosen(run, actual), run.tune.grid if run.tune else {}
-    wrong = [name for name, value in chosen.items() if value not in grid[name]]
+    chosen, allowed = _chosen(run, actual), choices(run.tune) if run.tune else {}
+    wrong = [name for name, value in chosen.items() if value not in allowed[name]]
     if not wrong:
         wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
         found = actual.settings()

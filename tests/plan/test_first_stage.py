@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
+from fedbench.jobs.collect import collect
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, to_json
@@ -104,6 +105,8 @@ def test_around_the_best_finer_steps_are_tried(tmp_path):
     ]
     assert (found["chosen"], found["on_edge"]) == ({"lr": 0.0178}, [])
     assert resolved(run, tmp_path) == RunSpec(rounds=9, lr=0.0178)
+    finish(tmp_path, run, 0.9)
+    assert {*collect([run, *tried], tmp_path)["lr"]} == {1.0, 0.01, 0.00562, 0.0178}
 
 
 def test_steps_around_the_best_need_no_first_stage(tmp_path):

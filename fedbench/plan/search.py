@@ -112,10 +112,11 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
     same_data([(trial, record) for trial, _, record in ended], results)
     of_seed = trials[: len(trials) // len(tune.seeds)]
     tried = _settings(of_seed, points(tune), results, {} if known is None else known)
-    of_trials, count = _scores(ended, tune), len(tried)
-    by_point = [of_trials[n::count] for n in range(count)]
-    scores = [sum(each) / len(each) for each in by_point]
-    whole = [not any(x[2]["status"] == "diverged" for x in ended[n::count]) for n in range(count)]
+    scores, whole = list[float](), []
+    for n in range(len(tried)):
+        members = ended[n :: len(tried)]
+        scores.append(sum(_score(*each, tune) for each in members) / len(members))
+        whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
         lacks = f"its search chooses by {tune.by}, and no trial has it"
         raise FedbenchError(f"{lacks}; change tune.by, or give the trials more rounds")
@@ -154,30 +155,23 @@ def ranked(winner: Winner, tune: Tune) -> dict[str, Any]:
     return {k: _times(v, times[k]) if k in times else v for k, v in best if k != "score"}
 
 
-def _scores(ended: list[tuple[RunSpec, RunFolder, dict[str, Any]]], tune: Tune) -> list[float]:
-    """The trials' scores by the search's rule; infinite where one did not reach a target."""
-    asked, worst, found = scored(tune), math.nan, dict[str, float]()
-    runs = [
-        folder.history(record).assign(
-            run_id=trial.id, status=record["status"], rounds=trial.rounds,
-            eval_every=trial.eval_every,
-        )
-        for trial, folder, record in ended
-    ]  # fmt: skip
+def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
+    """A trial's score by the search's rule; infinite where it did not reach a target."""
+    history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
     if tune.by in WORDS:
-        asked, worst = asked.partition("@")[0], 0.0
-        for (trial, _, record), run in zip(ended, runs, strict=True):
-            curve = run.set_index("round").get(asked, pd.Series()).dropna()
-            if len(curve):
-                diverged = trial if record["status"] == "diverged" else None
-                found[trial.id] = _of_curve(curve, tune.by, diverged)
+        asked = asked.partition("@")[0]
+        curve = history.set_index("round").get(asked, pd.Series()).dropna()
+        if len(curve):
+            return _of_curve(curve, tune.by, trial if diverged else None)
     else:
-        found = values(with_derived(pd.concat(runs)), asked, "final")
-    for trial, folder, record in ended:
-        if trial.id not in found and record["status"] != "diverged":
-            lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
-            raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
-    return [found.get(trial.id, worst) for trial, _, _ in ended]
+        same = {"run_id": trial.id, "status": record["status"], "rounds": trial.rounds}
+        told = with_derived(history.assign(**same, eval_every=trial.eval_every))
+        if found := values(told, asked, "final"):
+            return found.get(trial.id, math.nan)
+    if diverged:
+        return 0.0 if tune.by in WORDS else math.nan
+    lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
+    raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
 
 
 def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:

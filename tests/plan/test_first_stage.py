@@ -30,7 +30,7 @@ STAGED = PAPER.replace(
 
 def finish(results, run, accuracy, **changes):
     history = pd.DataFrame({"round": [run.rounds], "val_accuracy": [accuracy]})
-    told = record(run, **changes) | {"resolved": resolved(run, results).settings()}
+    told = record(run, **changes) | {"resolved": resolved(run, results).model_dump(mode="json")}
     Results(results).run(run.id).finish(told, history, {}, {})
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 from fedbench.base.errors import FedbenchError
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.layout import draw
+from fedbench.report.kinds.leads_and_pareto import _inside
 from fedbench.report.values.leads import leads
 from tests.report.report_case import case, figure_of, frame_of
 
@@ -214,3 +215,10 @@ def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
     one, other = draw(alone).axes
     assert [text.get_text() for text in one.texts] == ["too few seeds are finished"]
     assert [text.get_text() for text in other.texts] == ["no run is finished"]
+
+
+def test_a_collapsed_mean_leaves_the_others_room():
+    mean = pd.Series({"A": 0.5, "FedAvg": 0.0, "B": -0.5, "near": -3.0, "far": -4.0})
+    # tested leads extend over 1: what is more than 3 beyond them is at an arrow
+    assert [*_inside(mean, ("near", "far")).index] == ["A", "FedAvg", "B", "near"]
+    assert len(_inside(mean[["FedAvg", "far"]], ("far",))) == 2  # nothing is tested

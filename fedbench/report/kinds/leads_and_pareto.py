@@ -1,5 +1,6 @@
 """Which methods are ahead of one of them by more than chance, and which none beats at its cost."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -32,11 +33,11 @@ class Lead(Kind):
 
     note: ClassVar[str] = (
         "Bars: 95 % confidence intervals (Student's t) of the mean difference of pairs with the "
-        "same seed, each for its method alone; at an arrow they go on. Filled: significant at 5 % "
-        "among all methods together (Westfall and Young's max-T test over all flips of signs, with "
-        "three seeds in each of several settings, or ten in one). Squares are not tested: a run "
-        "diverged or is near chance, or its settings are not settled. Luck in tuning is not "
-        "included. Methods that lack a run are left out; your own are in bold."
+        "same seed, each for its method alone; at an arrow they go on, or lie beyond it. Filled: "
+        "significant at 5 % among all methods together (Westfall and Young's max-T test over all "
+        "flips of signs, with three seeds in each of several settings, or ten in one). Squares are "
+        "not tested: a run diverged or is near chance, or its settings are not settled. Luck in "
+        "tuning is not included. Methods that lack a run are left out; your own are in bold."
     )
     lack: ClassVar[str] = "too few seeds are finished"
 
@@ -104,11 +105,13 @@ class Lead(Kind):
             look = stroke(Style(INK if told else GREY, "", "s" if collapsed else "o", not told))
             look |= {"orient": "y", "order": names, "capsize": 0.35}
             points(axes, alike, "lead", x="lead", y="name", **look)
-        low, high, usual = lead.mean.min(), lead.mean.max(), lead.half[lead.half > 0].median()
+        inside, usual = _inside(lead.mean, lead.collapsed), lead.half[lead.half > 0].median()
+        low, high = inside.min(), inside.max()
         room = 0.05 * (high - low) + (1.1 * usual if usual > 0 else 0)  # NaN if none is known
         axes.set_xlim(low - room, high + room)
         for end, sign, arrow in zip(axes.get_xlim(), (-1, 1), "<>", strict=True):
-            cut = rows[sign * (rows["lead"] + sign * rows["spread"] - end) > 0]  # goes on beyond it
+            reach = rows["lead"] + sign * rows["spread"].fillna(0)
+            cut = rows[sign * (reach - end) > 0]  # goes on beyond it
             at = {"x": [end] * len(cut), "y": list(cut.index), "marker": arrow, "clip_on": False}
             sns.scatterplot(**at, color=GREY, s=14, linewidth=0, ax=axes)
         axes.axvline(0, color=INK, linewidth=0.8)
@@ -121,7 +124,15 @@ class Lead(Kind):
         axes.set_title(", ".join(filter(None, titles)), fontsize=8.5, loc="left")
 
 
+def _inside(mean: "pd.Series[float]", collapsed: tuple[str, ...]) -> "pd.Series[float]":
+    """The means but for those that would leave the others no room, as a diverged run's may."""
+    tested = mean.drop([*collapsed], errors="ignore")
+    width = (tested.max() - tested.min()) or math.inf
+    return mean[mean.between(tested.min() - _FAR * width, tested.max() + _FAR * width)]
+
+
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
+_FAR = 3  # times the extent of the leads that are tested
 _COMPUTATION = ("sample_passes", "compute", "thousand_sample_passes")
 _HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
 _CROWD = "Grey points are the other methods, darker where they lie on each other."

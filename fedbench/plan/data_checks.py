@@ -12,7 +12,6 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.base.grouping import grouped
-from fedbench.data.source import Source
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
 
@@ -42,8 +41,9 @@ def assumed_samples(choice: Choice) -> tuple[int, int]:
 @cache
 def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int]:
     """As declared, else as counted in a folder, if one is named, else a guess."""
-    source: Source = registry.build("dataset", name, json.loads(params))
-    if declared := source.samples():
+    source = registry.build("dataset", name, json.loads(params))
+    declared: tuple[int, int] | None = source.samples()
+    if declared:
         return declared
     if folder is None:
         return _USUAL

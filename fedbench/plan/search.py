@@ -142,6 +142,8 @@ def _settings(
     """What trials of one seed try: points of the grid, or what an earlier stage chose."""
     for search, trial in {search_id(trial): trial for trial in trials if trial.tune}.items():
         known[search] = known.get(search) or select(trial, results, known)
+        if failed := known[search].get("failed"):
+            raise FedbenchError(f"an earlier stage has no winner, as its trial {failed[0]} failed")
     return [
         ranked(known[search_id(trial)], trial.tune) if trial.tune else grid[n]
         for n, trial in enumerate(trials)

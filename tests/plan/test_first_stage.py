@@ -122,6 +122,17 @@ def test_steps_around_the_best_need_no_first_stage(tmp_path):
     assert (found["chosen"], found["on_edge"]) == ({"lr": 20.0}, ["lr"])
 
 
+def test_a_stage_whose_own_trial_failed_is_named(tmp_path):
+    longer, failed = trial_runs(RUN), {"failed": ["one"]}
+    for trial, accuracy in zip(trial_runs(longer[0]), (0.5, 0.4, 0.6), strict=True):
+        finish(tmp_path, trial, accuracy)
+    choose(tmp_path, longer[0])
+    for trial in longer:
+        finish(tmp_path, trial, 0.5)
+    with pytest.raises(FedbenchError, match="an earlier stage has no winner, as its trial one"):
+        select(RUN, tmp_path, {search_id(longer[0]): failed})
+
+
 def test_settings_that_diverged_in_the_first_stage_go_on_last(tmp_path):
     longer = trial_runs(RUN)
     states = (("diverged", 0.9), ("finished", 0.3), ("finished", 0.5))

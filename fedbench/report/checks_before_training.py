@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
@@ -28,7 +27,7 @@ def check_report(plan: Plan, papers: Path) -> None:
                     expand(f"claims.{key}", claim, whole)
         for key, figure in paper.figures.items():
             with at(f"{file}: figures.{key}"):
-                registry.build("figure", figure.kind.name, figure.kind.params)
+                figure.kind.build("figure")
         for key in paper.facts:
             with at(f"{file}: facts.{key}"):
                 fact_table(key, paper, printed)

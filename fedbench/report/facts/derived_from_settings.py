@@ -59,7 +59,7 @@ def network(run: RunSpec) -> "nn.Module":
 
     inputs = Inputs(tuple(constant(run, "SHAPE")), constant(run, "CLASSES"))
     with torch.device("meta"):
-        module: nn.Module = registry.build("model", run.model.name, run.model.params).build(inputs)
+        module: nn.Module = run.model.build("model").build(inputs)
     return module.eval()
 
 

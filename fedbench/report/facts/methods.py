@@ -24,8 +24,7 @@ def added_cost(parts: list[Any], sizes: "Sizes") -> Terms:
 
     total: Terms = Counter(dict.fromkeys(asdict(Cost()), 0))
     for part in parts:
-        for name, value in asdict(part.cost(sizes)).items():
-            total[name] += value
+        total.update(asdict(part.cost(sizes)))
     return total
 
 

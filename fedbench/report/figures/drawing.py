@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from itertools import product
 
-from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper import tables_and_figures
 from fedbench.paper.grid_points import Substitutions, matches, merged
@@ -40,7 +39,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     """What the figure at the keys `at` (paper, figure) shows."""
     paper = plan.papers[at[0]]
     figure = paper.figures[at[1]]
-    kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
+    kind: Kind = figure.kind.build("figure")
     cells = plan.select(at[0], figure.grid, figure.where)
     columns = [reading(name).metric for name in figure.metrics if not kind.reads]
     absent = [name for name in columns if name not in collected.frame]

@@ -9,7 +9,6 @@ import pandas as pd
 import seaborn as sns
 from numpy.typing import NDArray
 
-from fedbench.base import registry
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
@@ -26,7 +25,7 @@ def _passes_per_round(run: RunSpec) -> float:
     epochs = run.local_epochs
     if epochs is None:
         raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
-    parts = [registry.build("method", part.name, part.params) for part in run.parts]
+    parts = [part.build("method") for part in run.parts]
     costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
     once = sum(cost.teachers for cost in costs)
     return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)

@@ -15,15 +15,8 @@ from fedbench.report.figures.style import GREY, INK, Style, stroke, style
 
 _OTHER = Style(GREY, "-", "")
 _NAMED = 7  # hues that have a name and a colour, besides the base
-_AT = (
-    1.0,
-    1.25,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-    10.0,
-)  # values of τ in a figure's numbers; it ends at the last
+# values of τ in a figure's numbers; it ends at the last
+_AT = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def cost_of(parts: Sequence[Choice]) -> dict[str, Any] | None:
         return None
     from fedbench.core.part import USUAL
 
-    built = [registry.build("method", part.name, part.params) for part in parts]
+    built = [part.build("method") for part in parts]
     return {"fields": added_cost(built, USUAL), "model": USUAL.d}
 
 

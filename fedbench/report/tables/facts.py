@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedbench.base import registry
 from fedbench.base.checks import Checked, checked
 from fedbench.base.errors import require_among
 from fedbench.paper.axis_levels import Settings, known_levels, layered, level_settings
@@ -97,7 +96,7 @@ class PaperReader:
     def parts(self, axis: str, level: Level) -> list[Any]:
         """The parts of a method, or of a level of another axis, as objects; imports torch."""
         choices = (checked(Choice, part) for part in self.settings(axis, level).get("parts", ()))
-        return [registry.build("method", part.name, part.params) for part in choices]
+        return [part.build("method") for part in choices]
 
     def settings(self, axis: str, level: Level) -> Settings:
         """The settings of a level; raises `FedbenchError` if there is no such axis or level."""
@@ -119,8 +118,7 @@ class Fact(Checked, ABC):
 
 def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
     """The table of facts `key`; `FedbenchError` on a printed number that it does not show."""
-    choice, reader = paper.facts[key].kind, PaperReader(key, paper, printed)
-    fact: Fact = registry.build("facts", choice.name, choice.params)
-    table = fact.table(reader)
+    reader = PaperReader(key, paper, printed)
+    table: FactTable = paper.facts[key].kind.build("facts").table(reader)
     printed.refuse_strangers(key, reader.asked)
     return table

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper import history_metrics
@@ -136,7 +135,7 @@ GuessOf = Callable[[Choice], Guess | None]
 def declared(dataset: Choice) -> Guess | None:
     """What guessing gives on a data set that says so without being loaded."""
     try:
-        source = registry.build("dataset", dataset.name, dataset.params)
+        source = dataset.build("dataset")
     except FedbenchError:  # a data set that is given as an object
         return None
     largest, samples = source.largest_class(), source.samples()

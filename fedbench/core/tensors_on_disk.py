@@ -2,6 +2,7 @@
 
 import tempfile
 import weakref
+from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
@@ -19,7 +20,6 @@ class Spill:
 
     def __init__(self, limit_gb: float) -> None:
         self.free = limit_gb * _GB
-        self._folder: Path | None = None
 
     def table(self, rows: int, like: Tensor) -> Tensor:
         """Zeros (rows, d), one vector per client, mapped from a file beyond the limit."""
@@ -41,13 +41,12 @@ class Spill:
         self.free -= size
         return True
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """A temporary folder, deleted with this object; those of killed processes go too."""
-        if self._folder is None:
-            for other in Path(tempfile.gettempdir()).glob(f".{_NAME}.*{PARTIAL}"):
-                if abandoned(other):
-                    rmtree(other, ignore_errors=True)
-            self._folder = Path(tempfile.mkdtemp(PARTIAL, begins(_NAME)))
-            weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
-        return self._folder
+        for other in Path(tempfile.gettempdir()).glob(f".{_NAME}.*{PARTIAL}"):
+            if abandoned(other):
+                rmtree(other, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(PARTIAL, begins(_NAME)))
+        weakref.finalize(self, rmtree, folder, ignore_errors=True)
+        return folder

@@ -43,4 +43,4 @@ def test_what_a_checkpoint_brings_back_goes_where_there_is_room():
     for limit in (1.0, 1e-12):
         spill = Spill(limit)
         assert torch.equal(spill.keep(tensor), tensor)
-        assert (spill._folder is None) == (limit == 1.0)
+        assert ("folder" in vars(spill)) == (limit != 1.0)

@@ -44,8 +44,7 @@ def load(path: Path, kind: type[M]) -> M:
 
 def loaded(text: str, path: Path, kind: type[M]) -> M:
     """The text of a YAML file, as by `load`."""
-    value = _value(text, str(path))
-    content = mapping_of(value, path)
+    content = mapping_of(_value(text, str(path)), path)
     with at(str(path)):
         return kind(**{str(key): each for key, each in content.items()})
 

@@ -57,22 +57,19 @@ def stoppable() -> Iterator[None]:
         return
     before = {each: signal.getsignal(each) for each in SIGNALS}
     _Request.before = {each: own for each, own in before.items() if own in _DEFAULTS}
-    obeyed = False
     try:
         with handled(dict.fromkeys(_Request.before, _note)):
             yield
     except Stopped as stopped:
-        obeyed = True
         _say(f"{stopped}\n")
         raise
     except KeyboardInterrupt:
         if _Request.by is None:
             raise
-        obeyed = True
         raise Stopped(signal.SIGINT, "at once") from None
     finally:
         late, _Request.by, _Request.before = _Request.by, None, {}
-        if late and not obeyed and sys.exc_info()[0] is None:
+        if late and sys.exc_info()[0] is None:
             os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
 
 

@@ -36,8 +36,7 @@ def label_divergence(counts: NDArray[np.int64]) -> float:
 
 def effective_classes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """How many equally frequent classes would have each client's label entropy (Hill, 1973)."""
-    effective: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
-    return effective
+    return np.exp2(_entropy(_shares(counts)))
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -30,8 +30,7 @@ def first_weights(net: Net, rng: torch.Generator) -> Tensor:
 
 def labels(rng: torch.Generator, often: Tensor, rows: int, size: int) -> Tensor:
     """Labels (rows, size) on the CPU, where `often` (C,) must be: in proportion to its entries."""
-    drawn = torch.multinomial(often, rows * size, replacement=True, generator=rng)
-    return drawn.view(rows, size)
+    return torch.multinomial(often, rows * size, replacement=True, generator=rng).view(rows, size)
 
 
 def labelled(noise: Tensor, y: Tensor, classes: int) -> Tensor:

@@ -93,8 +93,7 @@ class Net:
             before = called.place(values)
             called.module(x)
             left = called.place(before)
-            lost = [name for name in start.buffers if left[name] is not values[name]]
-            if lost:
+            if lost := [name for name in start.buffers if left[name] is not values[name]]:
                 return lost[0]
         return ""
 
@@ -158,11 +157,9 @@ class Net:
         pieces, of = torch.split(w, self.sizes, -1), w.shape[:-1]
         return {n: v.view(of + s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
 
-    def _call(
-        self, module: "Called", w: Tensor, buffers: Buffers, x: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _call(self, net: "Called", w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         with self._autocast(w):
-            logits, features = module(self.named(w) | buffers, x)
+            logits, features = net(self.named(w) | buffers, x)
         return logits.to(w.dtype), features.to(w.dtype)
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
@@ -266,9 +263,7 @@ class _ProductsInFloat32(TorchFunctionMode):
     to 18 times as long as in float32.
     """
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func not in _PRODUCTS:
             return func(*args, **kwargs)

@@ -78,6 +78,9 @@ LOCAL_MOMENTUM = "which momentum of earlier rounds enters the local steps"
 STEP_LENGTH = "how long the global step is"
 DECISIONS = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH)
 
+# `follows` of parts whose global update is no plain mean
+AFTER_FEDEXP = {"fedexp": "FedExP compares the plain mean of the updates with their lengths"}
+
 
 class Part(Checked):
     """Base class of all parts; a subclass is a frozen dataclass that overrides some hooks."""

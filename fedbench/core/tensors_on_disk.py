@@ -27,8 +27,7 @@ class Spill:
             return like.new_zeros(rows, like.numel())
         size = rows * like.numel()
         handle = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  # mapped
-        mapped = torch.from_file(handle.name, shared=True, size=size, dtype=like.dtype)
-        return mapped.view(rows, like.numel())
+        return torch.from_file(handle.name, shared=True, size=size, dtype=like.dtype).view(rows, -1)
 
     def keep(self, tensor: Tensor) -> Tensor:
         """The tensor itself, or if it is a table, its copy, as `table` stores it."""

@@ -49,7 +49,7 @@ class FedADC(Part):
         return step + self._share(t)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """α η m_{t+1}; the mean update d contains η β_l m_t already."""
+        """α η m_{t+1}; the mean update d contains η β_l m_t already, but for `divisor`."""
         beta_l, beta_g = self._discounts()
         remainder = (beta_g - beta_l) * r.state["m"]
         r.state["m"] = d / r.lr + remainder

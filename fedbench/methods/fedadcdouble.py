@@ -38,7 +38,7 @@ class FedADCDouble(Part):
         return t.scratch["u"] + t.msg["m"] * (self.beta / (self.divisor or t.H))
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """α η m_{t+1}; the mean update d contains η β m_t already."""
+        """α η m_{t+1}; the mean update d contains η β m_t already, but for `divisor`."""
         r.state["m"] = d / r.lr
         return self.alpha * d
 

@@ -41,7 +41,6 @@ class FedDF(Part):
         if not self.N:
             return d
         u = r.proxy()
-        # the clients' norm buffers, stacked along a first dimension of length m
         statistics = {k: torch.stack([each[k] for each in r.statistics]) for k in r.buffers}
         teacher = _mean_logits(r, statistics, u)
         # Deviation: the student's norm layers have the clients' mean statistics, which stay fixed.

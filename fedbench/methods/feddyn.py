@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.checks import NonNegative
-from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.part import AFTER_FEDEXP, Cost, Part, Sizes
 from fedbench.core.round_data import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
@@ -25,9 +25,7 @@ class FedDyn(Part):
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
-    follows: ClassVar[dict[str, str]] = {
-        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
-    }
+    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
 
     alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
     by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α

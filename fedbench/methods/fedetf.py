@@ -30,6 +30,7 @@ class FedETF(Part):
     # Deviation: the paper's projection is one layer; a run's has a hidden one too, unless the body
     # ends in one
     needs_projection: ClassVar[bool] = True
+    sends: ClassVar[bool] = True  # β
     shares: ClassVar[str] = "each client's β"
     excludes: ClassVar[dict[str, str]] = {
         "fedrep": "FedRep trains the heads that FedETF keeps at its frame",
@@ -54,10 +55,6 @@ class FedETF(Part):
         """β; raises `FedbenchError` if the head is no such layer or too narrow for the frame."""
         _frame(fed)
         return {"beta": w.new_tensor(self.beta)}
-
-    def send(self, r: Round) -> State:
-        """Send β."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """The global model with the frame as its head."""

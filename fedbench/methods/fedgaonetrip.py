@@ -41,9 +41,7 @@ class FedGAOneTrip(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store the new g_i, and upload it unless the server can compute ḡ itself."""
-        moved = t.w - t.y.w
-        if not self.with_offset:
-            moved = moved - self._offset(t)
+        moved = t.w - t.y.w if self.with_offset else t.w - t.y.w - self._offset(t)
         g = moved / (t.effective_steps * t.lr)
         t.state = {"g": g, "known": torch.ones_like(t.state["known"])}
         if not self.with_offset:

@@ -113,16 +113,18 @@ class FedGen(Part):
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """Γ is sent, label counts are uploaded; each step has one more pass through the head.
+        """Γ is sent, label counts are uploaded; each term has one more pass through the head.
 
         It is counted as a pass of one batch, though `size` may be smaller or larger than a batch.
         """
+        terms = (self.a > 0) + (self.b > 0)  # the second goes forward alone
         hidden, features, classes = self.hidden, size.features, size.classes
         weights = (self.noise + classes + 3) * hidden + (hidden + 1) * features
         head = (features + 1) * classes / size.d  # by weights, the head's share of a pass
         return Cost(
             down=weights + 2 * hidden + classes * (self.labels == "pooled"), up=classes,
-            forward=head, backward=head, server_memory=3 * weights + 2 * hidden + classes,
+            forward=head * terms, backward=head * (self.a > 0),
+            server_memory=3 * weights + 2 * hidden + classes,
         )  # fmt: skip
 
     def _now(self, first: float, t: Turn) -> float:
@@ -154,6 +156,5 @@ class FedGen(Part):
         z = torch.func.vmap(r.fed.net.head, in_dims=(0, None))(r.models, features)  # (m, size, C)
         losses = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
         shares = (counts / counts.sum(0).clamp(min=1))[:, y]
-        return (shares * losses).sum(0).mean() + self.diversity * feature_generator.likeness(
-            noise, features
-        )
+        wrong = (shares * losses).sum(0).mean()
+        return wrong + self.diversity * feature_generator.likeness(noise, features)

@@ -23,11 +23,11 @@ class FedLESAM(Part):
     weight has its own entry, over the norm, as in the paper.
     """
 
-    excludes: ClassVar[dict[str, str]] = {
-        "fedsam": "both take the gradient a step uphill, each along a direction of its own",
-        "fedsmoo": "both take the gradient a step uphill, each along a direction of its own",
-        "fedspeed": "both take the gradient a step uphill, each along a direction of its own",
-    }
+    sends: ClassVar[bool] = True  # with 'round' x_{t−1}; with 'turn' the server keeps nothing
+    excludes: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("fedsam", "fedsmoo", "fedspeed"),
+        "both take the gradient a step uphill, each along a direction of its own",
+    )
 
     rho: NonNegative = 0.1  # length of the step uphill, in model units; 0 is FedAvg
     # s: the round of the client's last turn, whose model it has kept, or t − 1, which is sent
@@ -40,10 +40,6 @@ class FedLESAM(Part):
     def client(self, w: Tensor, fed: Federation) -> State:
         """With 'turn', the global model of the client's last turn, at first x_0."""
         return {"old": w} if self.since == "turn" else {}
-
-    def send(self, r: Round) -> State:
-        """With 'round', send x_{t−1}."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Compute the step uphill; the client starts from the global model."""
@@ -71,11 +67,6 @@ class FedLESAM(Part):
         """One model is stored, at the client, or at the server, which sends it."""
         turn = self.since == "turn"
         return Cost(
-            down=size.d * (not turn),
-            client_memory=size.d * turn,
-            server_memory=size.d * (not turn),
-            ops_begin=2,
-            ops_step=1,
-            ops_end=int(turn),
-            ops_maintain=int(not turn),
-        )
+            down=size.d * (not turn), client_memory=size.d * turn, ops_begin=2, ops_step=1,
+            server_memory=size.d * (not turn), ops_end=int(turn), ops_maintain=int(not turn),
+        )  # fmt: skip

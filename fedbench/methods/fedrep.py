@@ -1,5 +1,6 @@
 """FedRep: the clients share a representation and keep heads of their own."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,7 +38,7 @@ class FedRep(Part):
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """The step of the head, or of the body."""
-        first = max(1, min(t.H - 1, -int(-self.head * t.H // 1)))
+        first = max(1, min(t.H - 1, math.ceil(round(self.head * t.H, 6))))  # 0.55 · 100 is over 55
         head = t.scratch["head"]
         return torch.where(head if t.k < first else ~head, step, torch.zeros_like(step))
 

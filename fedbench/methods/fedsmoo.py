@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative, Positive
 from fedbench.core.ops import unit
-from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.part import AFTER_FEDEXP, Cost, Part, Sizes
 from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn, weighted_mean
 
 
@@ -29,9 +29,7 @@ class FedSMOO(Part):
         "fedspeed": "both take a step uphill and add the clients' duals to the global model",
         "feddyn": "both add the clients' duals to the global model",
     }
-    follows: ClassVar[dict[str, str]] = {
-        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
-    }
+    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
     precedes: ClassVar[dict[str, str]] = {
         "fedacg": "FedACG computes the model x from z, which no later part may change"
     }
@@ -56,8 +54,7 @@ class FedSMOO(Part):
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient uphill − λ_i + (1/β)(y − x_t), or with 'decay' without y/β."""
-        up = self.r * unit(inner(w) - t.state["mu"] - t.msg["s"])
-        t.scratch["up"] = up
+        up = t.scratch["up"] = self.r * unit(inner(w) - t.state["mu"] - t.msg["s"])
         moved = w - t.w if self.pull == "gradient" else -t.w
         return inner(w + up) - t.state["lam"] + moved / self.beta
 
@@ -85,15 +82,7 @@ class FedSMOO(Part):
     def cost(self, size: Sizes) -> Cost:
         """A second pass; a vector more each way; two are stored by each client and the server."""
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=1,
-            backward=1,
-            client_memory=2 * size.d,
-            server_memory=2 * size.d,
-            ops_step=10,
-            ops_end=1 if self.omit_last else 2,
-            ops_receive=2,
-            ops_server=1,
-            ops_maintain=3,
-        )
+            down=size.d, up=size.d, forward=1, backward=1, client_memory=2 * size.d,
+            server_memory=2 * size.d, ops_step=10, ops_end=1 if self.omit_last else 2,
+            ops_receive=2, ops_server=1, ops_maintain=3,
+        )  # fmt: skip

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Fraction, NonNegative, Positive
 from fedbench.core.ops import unit
-from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.part import AFTER_FEDEXP, Cost, Part, Sizes
 from fedbench.core.round_data import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
@@ -26,9 +26,7 @@ class FedSpeed(Part):
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"feddyn": "both add the clients' duals to the global model"}
-    follows: ClassVar[dict[str, str]] = {
-        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
-    }
+    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
 
     rho: NonNegative = 0.1  # length of the step uphill; 0 with `rule: feddyn` is FedDyn(α = 1/λ)
     a: Fraction = 1.0  # weight of the gradient that is taken uphill

@@ -46,5 +46,4 @@ def _nearness(h: Tensor) -> Tensor:
     """U of features (B, …); 1, without a gradient, if they are all the same."""
     squares: Tensor = torch.pdist(h.flatten(1)).square()
     median = squares.masked_fill(squares == 0, torch.nan).nanmedian().nan_to_num(1.0)
-    near: Tensor = (-squares / median).exp()
-    return near.mean()
+    return (-squares / median).exp().mean()

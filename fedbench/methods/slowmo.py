@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from fedbench.base.checks import BelowOne, Positive
-from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.part import AFTER_FEDEXP, GLOBAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round_data import Round
 
 
@@ -21,9 +21,7 @@ class SlowMo(Part):
 
     keeps: ClassVar[str] = "m"  # the momentum
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM,)
-    follows: ClassVar[dict[str, str]] = {
-        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
-    }
+    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
 
     # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
     beta: BelowOne = 0.9

@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from fedbench.base.checks import Positive
-from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.part import AFTER_FEDEXP, Cost, Part, Sizes
 from fedbench.core.round_data import Round
 
 
@@ -19,9 +19,7 @@ class TwoSided(Part):
     D_i/η_l, and the server multiplies them by η_g.
     """
 
-    follows: ClassVar[dict[str, str]] = {
-        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
-    }
+    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
 
     kappa: Positive = 1.0  # 1 is FedAvg
 

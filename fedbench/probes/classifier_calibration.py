@@ -16,7 +16,6 @@ from fedbench.core.flat_network import Model, Net
 from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.data.partition import Indices, mirror
-from fedbench.engine.preprocessing import images
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
 from fedbench.engine.rounds import copies_for_parts, open_round, prepare
@@ -25,6 +24,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
+from fedbench.sampling.sampler import Uniform
 from fedbench.work.local_epochs import Constant
 
 
@@ -123,14 +123,11 @@ def calibrate(
         copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
         messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
         states = [part.client(start.w, fed) for part in parts]
-        turns = (prepare(small, r, i, messages, states) for i in range(K))
-        clients = [replace(turn, lr=small.spec.lr) for turn in turns]
+        clients = [prepare(small, r, i, messages, states) for i in range(K)]
         replies = Workers(small.task, small.largest_batch, cohort=1).train(clients)
         heads = torch.stack([reply.w for reply in replies])
-    own = problem.own_test
-    samples = own.scorer.x if own else images(problem.data.x_test, problem.device)
-    x = problem.task.outputs(global_model, samples)[1]
-    y = torch.as_tensor(problem.data.y_test, device=problem.device)
+    scorer = problem.own_test.scorer if problem.own_test else problem.scorers[""]
+    x, y = problem.task.outputs(global_model, scorer.x)[1], scorer.y
     right = _right(small, start.w, x, y)
     rows = [
         {
@@ -163,9 +160,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
     return drawn
 
 
-def _on_features(
-    problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
-) -> Problem:
+def _on_features(problem: Problem, x_T: Model, parts: Sequence[Part], how: Calibration) -> Problem:
     """The problem of training the classifier on the features that the frozen body computes."""
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
@@ -174,18 +169,16 @@ def _on_features(
     work |= {"schedule": None, "augment": None}
     spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
-    in_head, decays = net.head_mask().to(global_model.w.device), problem.task.decays
-    start = Model(global_model.w[in_head], {})
+    in_head, decays = net.head_mask().to(x_T.w.device), problem.task.decays
+    start = Model(x_T.w[in_head], {})
     task = replace(
-        problem.task,
-        net=head,
-        parts=tuple(parts),
-        x=problem.task.outputs(global_model, problem.task.x)[1],
-        prepare=lambda x: x,
+        problem.task, net=head, parts=tuple(parts), prepare=lambda x: x,
+        x=problem.task.outputs(x_T, problem.task.x)[1],
         decays=None if decays is None else decays[in_head],
-    )
+    )  # fmt: skip
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
-    return replace(problem, spec=spec, task=task, fed=fed, work=Constant())
+    # the cohort of its round is not used, and the run's sampler may know no more rounds
+    return replace(problem, spec=spec, task=task, fed=fed, work=Constant(), sampler=Uniform())
 
 
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:

@@ -108,7 +108,7 @@ class Personal(Probe):
 
 def _trained(s: Scene, client: int) -> ClientResult:
     """What a client outside the cohort would have replied in this round."""
-    messages = [turn.msg for turn in s.clients[0].turns]
+    messages = [dict(turn.msg) for turn in s.clients[0].turns]  # a part may write to its own
     prepared = prepare(s.problem, s.r, client, messages, s.stored(client))
     for i in overriding(s.problem.task.parts, "ask"):
         asked(s.problem, prepared, i)
@@ -125,11 +125,9 @@ class Locals(Probe):
 
     COLUMNS: ClassVar[Columns] = {
         "local_accuracy": (
-            "Accuracy of a client's model, mean over the round's clients",
-            "fraction",
-            "higher",
-        )
-    }
+            "Accuracy of a client's model, mean over the round's clients", "fraction", "higher",
+        ),
+    }  # fmt: skip
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes."""

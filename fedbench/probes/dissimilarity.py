@@ -111,9 +111,8 @@ class Dissimilarity(Probe):
             whose["_base"] = ("normalised", 0.0)
         columns: dict[str, float] = {}
         for suffix, (weights, at) in whose.items():
-            columns[f"dissimilarity{suffix}"], *local = (
-                scaled[weights].at(at) for scaled in measured.values()
-            )
+            first, *local = (scaled[weights].at(at) for scaled in measured.values())
+            columns[f"dissimilarity{suffix}"] = first
             columns[f"dissimilarity_local{suffix}"] = statistics.mean(local)
         rows: list[Cells] = [
             {

@@ -90,8 +90,7 @@ class Spectrum(Probe):
 
     def rows(self, problem: Problem) -> Tensor:
         """The subset of training rows; it depends on seed and partition, not on the method."""
-        seed = problem.spec.seed
-        rng = torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
+        rng = torch_generator(problem.spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values
 
@@ -127,9 +126,7 @@ class WrittenOut(TorchFunctionMode):
     formula of group norm, and of layer norm a wrong one: as if mean and variance did not move.
     """
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What `func` gives; in its place, of the two, what arithmetic does."""
         return _WRITTEN_OUT.get(func, func)(*args, **kwargs or {})
 
@@ -187,7 +184,7 @@ def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
         product = hessian(task, model, rows) @ v
         wanted: Tensor = grad(lambda w: grad(loss)(w) @ v)(model.w)
     apart = float((product - wanted).norm() / wanted.norm())
-    if apart > _APART:
+    if not apart <= _APART:  # NaN is as bad
         raise FedbenchError(
             f"PyTorch's two ways to differentiate it twice are {apart:.1%} apart, so a layer draws "
             f"random numbers or has a wrong derivative; {remedy}"

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from torch import nn
 
+from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.asd import ASD
 from fedbench.methods.feddistill import FedDistill
 from fedbench.methods.fedgkd import FedGKD
@@ -106,3 +108,12 @@ def test_11_self_confidence_joins_where_every_client_has_one_class():
     # p̂ = p̃: only (1−λ) CE moves the model
     shorter = replace(s, lr=0.65 * s.lr)
     same(trajectory(s, (SelfConfidence(0.35),)), reference.fedavg(shorter))
+
+
+@pytest.mark.parametrize("part", ["fedgkd", "fedntd", "fedgkdvote"])
+def test_outputs_without_classes_are_refused(part, refuses):
+    x = np.ones((40, 2), np.float32)
+    data = Dataset("line", x, x[:, 0], x, x[:, 0], classes=0)
+    spec = RunSpec(clients=2, rounds=2, partition="iid", parts=[part], validation=SHARE)
+    with refuses("it needs at least two classes"):
+        run(spec, machine=Machine(device="cpu", workers=1), data=data, model=nn.Linear(2, 1))

@@ -2,7 +2,7 @@
 
 import copy
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.classifier_calibration import Calibration, calibrate, shares
+from fedbench.sampling.sampler import Uniform
 from tests.methods.one_weight import blocks, close
 
 SPEC = RunSpec(
@@ -269,6 +270,19 @@ def test_weight_decay_that_spares_norms_acts_on_the_classifier():
     spared = heads(weight_decay=1.0, decay_norms=False)
     assert torch.equal(spared, heads(weight_decay=1.0))
     assert not torch.equal(spared, heads())
+
+
+class Planned(Uniform):
+    """Knows no round but the run's."""
+
+    def __call__(self, rng, K, participation, labels, t):
+        return [[0], [1]][t]
+
+
+def test_the_runs_sampler_is_not_asked_for_a_round_that_it_does_not_have():
+    problem, x_t = trained()
+    planned = replace(problem, sampler=Planned(), spec=problem.spec.changed(rounds=2))
+    assert calibrate(planned, x_t)[0]["accuracy"].notna().any()
 
 
 def test_a_model_without_a_classifier_is_refused(refuses):

@@ -97,6 +97,12 @@ def test_everyone_is_scored_as_if_all_had_taken_part_in_the_round(parts):
         assert third.history[column].tolist() == pytest.approx(whole.history[column].tolist())
 
 
+def test_what_everyone_s_training_hands_on_does_not_reach_the_next_probe():
+    chained, after = [{"mfl": {"buffer": "chained"}}], {"participation": 0.34, "lr": 0.03}
+    first, second = (skewed(chained, watch=w, **after) for w in ([EVERYONE, "steps"], ["steps"]))
+    assert first.tables["steps"].equals(second.tables["steps"])
+
+
 def test_scoring_everyone_changes_no_bit_of_the_run_and_no_count():
     plain = skewed(["ditto"], participation=0.34, rounds=3)
     seen = skewed(["ditto"], participation=0.34, rounds=3, watch=[EVERYONE])

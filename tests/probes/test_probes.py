@@ -216,6 +216,13 @@ class Rounds(nn.Module):
         return Rounded.apply(x)
 
 
+class Power(nn.Module):
+    """Its second derivative is no number below 0: ∞ · 0."""
+
+    def forward(self, x):
+        return (x * (x > 0)) ** 1.5
+
+
 @pytest.mark.parametrize(
     ("layers", "words"),
     [
@@ -225,6 +232,7 @@ class Rounds(nn.Module):
         ),
         # forward mode takes mean and variance of the batch for constants
         ([nn.BatchNorm1d(6, track_running_stats=False), nn.Tanh()], "% apart, so a layer draws"),
+        ([Power()], "are nan% apart"),
     ],
 )
 def test_a_network_without_the_derivatives_is_refused_before_any_training(

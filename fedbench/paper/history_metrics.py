@@ -7,6 +7,7 @@ import pandas as pd
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.yaml_notation import HELD_OUT, At, Reading, Target, reading
 
+_KEYS = ("run_id", "round", "status", "rounds", "eval_every")
 _BYTES = 4  # of a number as it is sent: convention 14
 
 
@@ -19,7 +20,7 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     asked = reading(metric, at)
     if not {*asked.columns} <= {*frame}:
         return {}
-    rows = _measured(frame, asked.metric)
+    rows = _measured(frame[frame.columns.intersection([*_KEYS, *asked.columns])], asked.metric)
     match asked.at:
         case "final":
             read_off = _last(rows, asked.metric)
@@ -91,9 +92,10 @@ def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
 
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The rows, and one with the last value for each evaluation that a diverged run missed."""
-    ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
+    ends = rows[rows["status"] == "diverged"]
     if metric == "round_seconds" or ends.empty:  # rounds that were not trained took no time
         return rows
+    ends = ends.drop_duplicates("run_id", keep="last")
     # How many evaluations it made: its last row, which may be early, counts as one of them.
     before = -(-ends["round"] // ends["eval_every"])
     missing = -(-ends["rounds"] // ends["eval_every"]) - before

@@ -106,9 +106,10 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
     tune, trials = run.tune, trial_runs(run)
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
-    if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
+    ids = [trial.id for trial in trials]
+    if failed := [one for one in ids if has_failed(one, results)]:
         return {"failed": failed}
-    ended = [(trial, *complete(trial.id, results)) for trial in trials]
+    ended = [(trial, *complete(one, results)) for trial, one in zip(trials, ids, strict=True)]
     same_data([(trial, record) for trial, _, record in ended], results)
     of_seed = trials[: len(trials) // len(tune.seeds)]
     tried = _settings(of_seed, points(tune), results, {} if known is None else known)
@@ -131,7 +132,7 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
         "parts": [str(part) for part in run.trial().parts],
         "trials": [{**x, "score": score} for x, score in zip(tried, told, strict=True)],
         "order": order,  # places in `trials`, the best first
-        "runs": [trial.id for trial in trials],
+        "runs": ids,
         "on_edge": _on_edge(tried[order[0]], tune, tried),
     }
 
@@ -166,10 +167,10 @@ def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune
         if len(curve):
             return _of_curve(curve, tune.by, trial if diverged else None)
     else:
-        same = {"run_id": trial.id, "status": record["status"], "rounds": trial.rounds}
-        told = with_derived(history.assign(**same, eval_every=trial.eval_every))
-        if found := values(told, asked, "final"):
-            return found.get(trial.id, math.nan)
+        same = {"run_id": record["id"], "status": record["status"], "rounds": trial.rounds}
+        told = history.assign(**same, eval_every=trial.eval_every)
+        if found := values(told, asked, "final") or values(with_derived(told), asked, "final"):
+            return found.get(record["id"], math.nan)
     if diverged:
         return 0.0 if tune.by in WORDS else math.nan
     lacks = f"{folder.path}: has no '{asked}', by which its search chooses"

@@ -17,7 +17,7 @@ from fedbench.paper import history_metrics
 from fedbench.paper.metrics import is_accuracy
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, select, trial_runs
+from fedbench.plan.search import Winner, select
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
@@ -150,6 +150,7 @@ class Collected:
 
     frame: pd.DataFrame = field(repr=False)
     runs: Path
+    _values: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False)
     _winners: dict[str, Winner] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -159,7 +160,9 @@ class Collected:
 
     def values(self, metric: str) -> dict[str, float]:
         """The metric of each run at its moment, else after the last round; scores of 1."""
-        return history_metrics.values(self.frame, metric, "final")
+        if metric not in self._values:
+            self._values[metric] = history_metrics.values(self.frame, metric, "final")
+        return self._values[metric]
 
     def diverged(self, run: str) -> bool:
         """Whether a run is finished, and diverged."""
@@ -184,13 +187,11 @@ class Collected:
     def winner(self, search: str, run: RunSpec) -> Winner:
         """What the search of a run chose: anew from its trials, or as its file says; or empty."""
         if search not in self._winners:
-            results, trials = Results(self.runs.parent), trial_runs(run)
-            found: Winner = {}
+            results, found = Results(self.runs.parent), Winner()
             with suppress(FedbenchError):
                 found = read_json(results.winner(search))
             with suppress(FedbenchError):  # sound trials, as the file may have been edited since
-                if trials and all(results.run(trial.id).has_record() for trial in trials):
-                    found = select(run, results.root, self._winners)
+                found = select(run, results.root, self._winners)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self._winners[search] = found if whole else {}
         return self._winners[search]

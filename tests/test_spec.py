@@ -132,6 +132,10 @@ def test_changed_reaches_into_a_part(refuses):
         spec.changed(**{"rmfl.beta": 0.5})
 
 
+def test_a_named_method_brings_its_settings_to_a_changed_run_too():
+    assert RunSpec(rounds=2).changed(parts=["FedGKD+"]).projection == 256
+
+
 def test_fedavg_is_said_to_have_no_parts(refuses):
     with refuses(r"'slowmo\.beta' names no part of this run, which is FedAvg and has no parts"):
         RunSpec().changed(**{"slowmo.beta": 0.5})

@@ -181,7 +181,7 @@ def _restored_and_judged(
     from fedbench.store import Results
 
     files = exports_of(paper, PUBLISHED)
-    there = any(Results(results).run(cell.run_id).has_record() for cell in plan.cells)
+    there = all(Results(results).run(cell.run_id).has_record() for cell in plan.cells)
     restored = 0 if there or not files else restore(files, results).written
     runs = finished([*plan.of_paper(paper).values()], results)
     if not runs:

@@ -75,7 +75,7 @@ def compare(
     with same_folders_after():  # another comparison may have the same name
         comparison = prepare(Path(out), Path(results), methods, **asked)
         try:
-            comparison.train(str(cores), device=device, data_dir=data_dir)
+            comparison.train(str(cores), device=device, data_dir=data_dir, again="the same call")
         except typer.Exit as end:
             said = f"the workflow ended with code {end.exit_code}, for the reason printed above"
             raise FedbenchError(f"{said}; the same call goes on from there") from None

@@ -17,7 +17,7 @@ from fedbench.core.rng import noticing, seeded
 
 Buffers = dict[str, Tensor]
 
-_NORMS = (nn.GroupNorm, nn.LayerNorm, _NormBase)
+_NORMS = (nn.GroupNorm, nn.LayerNorm, nn.RMSNorm, _NormBase)
 
 
 class Model(NamedTuple):

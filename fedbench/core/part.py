@@ -206,8 +206,8 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
-def require_tensors(part: Part, *states: State) -> None:
-    """Raise `FedbenchError` if a part's states hold anything but tensors, as checkpoints need."""
+def require_tensors(part: object, *states: State) -> None:
+    """Raise `FedbenchError` if states of a part or probe hold other things than tensors."""
     for name, value in (item for state in states for item in state.items()):
         if not isinstance(value, Tensor):
             raise FedbenchError(

@@ -4,11 +4,12 @@ import tempfile
 import weakref
 from functools import cached_property
 from pathlib import Path
-from shutil import rmtree
+from shutil import disk_usage, rmtree
 
 import torch
 from torch import Tensor
 
+from fedbench.base.errors import FedbenchError
 from fedbench.base.files import PARTIAL, abandoned, begins
 
 _GB = 1024**3
@@ -26,6 +27,8 @@ class Spill:
         if self.take(rows * like.numel() * like.element_size()):
             return like.new_zeros(rows, like.numel())
         size = rows * like.numel()
+        if size * like.element_size() > disk_usage(self.folder).free:
+            raise FedbenchError(f"{self.folder}: no room for {rows} vectors; set TMPDIR elsewhere")
         handle = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  # mapped
         return torch.from_file(handle.name, shared=True, size=size, dtype=like.dtype).view(rows, -1)
 

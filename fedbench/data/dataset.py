@@ -87,7 +87,9 @@ class Dataset:
     channels: Literal["first", "last"] | None = None
 
     def __post_init__(self) -> None:
-        file = self.origin.get("file")
+        words = {str(key): str(value) for key, value in self.origin.items()}
+        object.__setattr__(self, "origin", words)  # as a run's record has them
+        file = words.get("file")
         with at(f"{self.name} ({file})" if file else self.name):
             self._check()
 

@@ -96,6 +96,8 @@ def read_image(file: Path, side: int | None = None) -> Pixels:
     """The pixels (H, W, 3) of an image file, in colour, as a square of `side` about its middle."""
     remedy = "put a sound one in its place"
     with failing(f"{file}: the file is not a readable image", remedy), Image.open(file) as image:
+        if image.mode[0] in "IF":  # `convert` would cut its values off at 255
+            raise ValueError(f"mode {image.mode}: its pixels have more than 8 bits")
         pixels = image.convert("RGB")
     if side is not None:
         pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)

@@ -177,6 +177,9 @@ def _object(value: Any) -> dict[str, Any]:
     elif isinstance(value, Checked) or (is_dataclass(value) and not isinstance(value, type)):
         own = [f.name for f in fields(value)] if is_dataclass(value) else vars(value)
         content = {"parameters": {name: described(getattr(value, name)) for name in own}}
+        if not type(value).__module__.startswith("fedbench."):
+            code = (_code(f.__code__) for f in vars(type(value)).values() if hasattr(f, "__code__"))
+            content["code"] = hashlib.sha256(b" ".join(code)).hexdigest()
     else:
         called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
         return {_UNKNOWN: _qualified(value if called else type(value))}

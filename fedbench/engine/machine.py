@@ -158,7 +158,7 @@ class Clock:
     """Adds up seconds by phase; on a GPU by events, so that nothing waits for it meanwhile."""
 
     def __init__(self, device: torch.device) -> None:
-        self._on_gpu = device.type == "cuda"
+        self._device, self._on_gpu = device, device.type == "cuda"
         self._timed: list[tuple[str, Any, Any]] = []
 
     @contextlib.contextmanager
@@ -180,5 +180,5 @@ class Clock:
         if not self._on_gpu:
             return time.perf_counter()
         event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]  # no types
-        event.record()
+        event.record(torch.cuda.current_stream(self._device))
         return event

@@ -263,4 +263,4 @@ class Problem:
         sizes = Sizes(fed.d, fed.classes, fed.K, fed.m, epochs, fed.net.features)
         costs = [part.cost(sizes) for part in self.task.parts]
         forward = sum(cost.forward for cost in costs)
-        return 1 + _FORWARD * forward + _BACKWARD * sum(cost.backward for cost in costs)
+        return float(1 + _FORWARD * forward + _BACKWARD * sum(cost.backward for cost in costs))

@@ -126,8 +126,8 @@ class Training:
                 f"'{self.problem.data.name}' has none; write metric: loss"
             )
         for name, probe in zip(names, self.probes, strict=True):
-            if names.count(name) > 1:
-                raise FedbenchError(f"probes: {name} is given twice; a run has each probe once")
+            if names.count(name) > 1 or name.lower() in ("clients", "rounds"):
+                raise FedbenchError(f"probes: {name} is given twice, or is a table of every run")
             probe.require(self.problem)
 
     @property
@@ -259,6 +259,7 @@ class Training:
             for probe, mine, table in watching:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
                     seen = checked_sight(probe, replace(scene, state=mine), taken)
+                require_tensors(probe, mine)
                 table += seen.rows
                 row |= seen.columns
         return row

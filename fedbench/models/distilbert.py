@@ -22,8 +22,8 @@ class DistilBERT(Architecture):
     classifier. The last dropout has the default of the transformers library. With `weights`
     'pretrained', the weights of distilbert-base-uncased are read from
     `<data folder>/distilbert-base-uncased/model.safetensors`. With 'random', all weights are drawn
-    from N(0, 0.02²), and layers, heads and widths may be smaller. Clients can be trained in one map
-    (instead of one by one) only if both dropouts are 0.
+    from N(0, 0.02²), and layers, heads and widths may be smaller. Clients train in several threads
+    only if both dropouts are 0.
     """
 
     EXTRA: ClassVar[str] = "text"

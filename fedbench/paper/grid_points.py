@@ -116,8 +116,9 @@ def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iter
         if not matches(coords, {axis: by.levels[axis] for axis in by.levels if axis in coords}):
             continue
         with at(f"{file}: grids.{key} at {coords}"):
-            choices = printed_choices(settings)
-            printed, small = RunSpec(**settings), RunSpec(**cut(choices, by))
+            printed = RunSpec(**settings)  # whether a number is whole follows from its setting
+            numbers = {k: x for k, x in printed if k in settings and isinstance(x, int | float)}
+            small = RunSpec(**cut(printed_choices(settings) | numbers, by))
         difference = substitutions(printed, small)
         few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
         # the values of a seed are checked, as all others of `small` are
@@ -147,7 +148,7 @@ def check_scale(
         require_among(f"{file}: papers", "paper", name, known)
         if paper := papers.get(name):
             place = f"{file}: papers.{name}"
-            _check_cases(place, by, points[name])
+            _check_cases(place, by, paper, points[name])
             check_where(f"{place}.levels", by.levels, _axes([paper]))
             keys = [key for key, _ in paper.everything()]
             for key in by.keep or ():
@@ -163,8 +164,11 @@ def _axes(papers: Iterable[Paper]) -> Axes:
     return axes
 
 
-def _check_cases(place: str, by: Cut, points: Sequence[Point]) -> None:
+def _check_cases(place: str, by: Cut, paper: Paper, points: Sequence[Point]) -> None:
     for case in by.seed_cases:
+        check_where(f"{place}.seed_cases.where", case.where, _axes([paper]))
+        for grid in case.grids:
+            require_among(f"{place}.seed_cases.grids", "grid", grid, paper.grids)
         if not any(case.means(point.grid, point.coords) for point in points):
             told = f"no point of {worded(case.where)} in {', '.join(case.grids) or 'any grid'}"
             raise FedbenchError(f"{place}.seed_cases: {told}")
@@ -242,7 +246,7 @@ def substitutions(printed: RunSpec, small: RunSpec) -> Substitutions:
     found = []
     for field in fields:
         here, there = getattr(small, field), getattr(printed, field)
-        if here != there:
+        if here != there and not (small.tune and field in small.tune.grid):
             said = "" if field in searched else _text(there)
             found.append(Substitution(field, _text(here), said, searched.get(field, 0)))
     known = {each.setting for each in found}.union(small.tune.grid if small.tune else ())

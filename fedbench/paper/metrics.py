@@ -259,6 +259,10 @@ def scored(tune: Tune) -> str:
     if tune.on == "test":
         return tune.by
     asked = reading(tune.by)
+    probed = {name for x in registry.entries("probe").values() for name in _declared(x, "COLUMNS")}
+    if own := {x.partition("[")[0] for x in asked.columns} & probed:
+        said = f"tune.by = {tune.by}: {min(own)} is not measured on held-out data"
+        raise FedbenchError(f'{said}; write "on": test to search on the test set')
     metric, target = _held_out(asked.metric), asked.target
     after = f"to:{_held_out(target.column)}={target.value!r}" if target else asked.moment
     return f"{metric}@{after}"

@@ -110,7 +110,8 @@ def content_of(bench: Bench) -> dict[str, Any]:
             settings |= next(iter(by_name.values()), {})
     own = {name: parts for name, parts in bench.methods.items() if parts}
     tried = {name: list(values) for name, values in bench.tune.items()}
-    search = {"tune": {"grid": tried}} if tried else {}
+    by = {"by": "loss@final"} if bench.metric == "loss" else {}
+    search = {"tune": {"grid": tried, **by}} if tried else {}
     main = {"axes": axes | {"method": [*bench.methods]}, "seeds": list(range(bench.seeds))}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
@@ -169,7 +170,7 @@ def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
         "grid": "main",
         "rows": [*settings, "method"],
         "columns": ["metric"],
-        "metrics": [bench.metric, f"{bench.metric}@best", *spent, *clients],
+        "metrics": [*dict.fromkeys([bench.metric, f"{bench.metric}@best", *spent, *clients])],
         "order": "best first",
     }
 

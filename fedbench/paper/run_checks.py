@@ -49,7 +49,8 @@ def _asked_for(paper: Paper, cells: list[Cell], trials: dict[str, RunSpec]) -> I
     kinds = registry.entries("figure")
     for key, figure in paper.figures.items():
         entry, of_figure = kinds[figure.kind.name], runs(figure.grid, figure.where)
-        if reads := entry.constants.get("reads", ""):
+        told = entry.constants | entry.fields | figure.kind.params  # `boxes` reads what it is told
+        if reads := told.get("reads") or told.get("table"):
             _require_watched(f"figures.{key}: kind {entry.name}", reads, of_figure)
         else:
             cost = figure.kind.params.get("cost", entry.fields.get("cost"))

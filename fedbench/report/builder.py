@@ -4,6 +4,8 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from fedbench.base.plugins import find_file
 from fedbench.paper.metrics import Metric
 from fedbench.paper.printed_numbers import Printed, printed_numbers
 from fedbench.plan.plan import Plan
+from fedbench.plan.search import Winner
 from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
@@ -173,8 +176,12 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
     # Tables of facts may load torch, which takes seconds: one process does all of them.
     mine = [task for task in todo if task.kind == "fact"]
     others = [task for task in todo if task.kind != "fact"]
+    open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
-        with ProcessPoolExecutor(workers, initializer=_open, initargs=(builder,)) as pool:
+        with open_pool() as pool:  # a search is chosen anew once, and not in each process
+            for paper, winners in zip(papers, pool.map(_winners, papers), strict=True):
+                builder.collected[paper].winners.update(winners)
+        with open_pool() as pool:
             promised = {task: pool.submit(_make, task) for task in others}
             made = {task: builder.make(task) for task in mine}
             made |= {task: promise.result() for task, promise in promised.items()}
@@ -191,3 +198,10 @@ def _open(builder: Builder) -> None:
 
 def _make(task: Task) -> Made:
     return _builder.make(task)
+
+
+def _winners(paper: str) -> dict[str, Winner]:
+    collected = _builder.collected[paper]
+    with suppress(Exception):  # the parts that need them say what is wrong
+        collected.tuned_near_chance(_builder.plan, paper)
+    return collected.winners

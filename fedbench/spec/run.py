@@ -181,7 +181,7 @@ class RunSpec(RunSettings):
 
     def changed(self, **settings: Any) -> "RunSpec":
         """The same run with other settings; `part.parameter` sets a parameter of a part."""
-        plain = self.model_dump(mode="python") | {"parts": [dict(p) for p in self.parts]}
+        plain = self.model_dump(exclude_unset=True) | {"parts": [dict(p) for p in self.parts]}
         for key, value in settings.items():
             assign(plain, key, value)
         return RunSpec(**plain)

@@ -1,8 +1,11 @@
 """Large states live on disk, and nothing notices."""
 
+from collections import namedtuple
+
 import torch
 
 from fedbench import Machine, RunSpec, run
+from fedbench.core import tensors_on_disk
 from fedbench.core.tensors_on_disk import Spill
 from fedbench.engine.checkpoint import ClientStates
 
@@ -14,6 +17,13 @@ def test_a_table_is_zero_and_writable_in_memory_and_on_disk():
         table[1] = torch.tensor([5.0, 6.0])
         assert table.sum().item() == 11
         assert table.dtype == torch.float64
+
+
+def test_a_table_that_the_disk_cannot_hold_is_refused_at_once(refuses, monkeypatch):
+    usage = namedtuple("Usage", "free")(47)
+    monkeypatch.setattr(tensors_on_disk, "disk_usage", lambda folder: usage)
+    with refuses("no room for 3 vectors; set TMPDIR elsewhere"):
+        Spill(1e-12).table(3, torch.zeros(2, dtype=torch.float64))
 
 
 def test_states_beyond_the_limit_come_back_from_files():

@@ -1,6 +1,7 @@
 """`Dataset` refuses what cannot be trained on, in a sentence that names the place."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +38,12 @@ def test_one_weight_problem_by_hand_has_float_labels_and_no_classes():
     assert data.shape == (1,)
     assert data.y_train is y
     assert data.normalisation is None
+
+
+def test_where_it_is_from_is_kept_in_words():
+    assert make(origin={"file": Path("x.npz"), "year": 2020}).origin == {
+        "file": "x.npz", "year": "2020",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64, np.uint64])

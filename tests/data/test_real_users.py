@@ -106,6 +106,14 @@ def test_what_is_missing_is_named(tmp_path, params, said):
         load_data("huggingface", params, tmp_path)
 
 
+def test_pictures_of_several_sizes_are_refused(tmp_path):
+    pil = pytest.importorskip("PIL.Image")
+    images = [pil.fromarray(np.zeros((5, 5 + n % 2), np.uint8)) for n in range(6)]
+    saved(tmp_path, image=images, label=[0, 1] * 3)
+    with pytest.raises(FedbenchError, match="with samples of one shape"):
+        load_data("huggingface", {"path": "hf"}, tmp_path)
+
+
 def synthetic(**params):
     return Synthetic(**params).load(None)
 

@@ -40,6 +40,8 @@ def test_noise_grows_from_none_at_the_first_client_to_the_level_at_the_last():
     noisy = Noise(0.1).features(grey, place(4))
     assert noisy.dtype == np.uint8
     assert noisy.std() == pytest.approx(25.5, rel=0.02)  # 0.1 of 255
+    table = Noise(2.0).features(np.full((2000, 4), 128, np.uint8), place(4))
+    assert table.std() == pytest.approx(2, rel=0.05)  # of its own numbers
 
 
 def test_images_are_turned_by_quarters_client_after_client():

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from typing import ClassVar
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from torch import nn
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
+from fedbench.models.architecture import BodyHead
 from fedbench.probes.local_steps import Steps
 from fedbench.sampling.sampler import Bernoulli, Sampler
 from tests.methods.one_weight import LINE, line, objects, weight
@@ -74,7 +76,7 @@ def test_the_record_says_what_was_given_and_not_what_the_settings_name():
     assert found["id"].startswith("line-linear-own-pull-fedprox-s0-")
     for kept in (found["settings"], found["resolved"]):
         assert kept["parts"] == [
-            {"class": "tests.engine.test_identity.Pull", "parameters": {"mu": 2.0}},
+            {"class": "tests.engine.test_identity.Pull", "parameters": {"mu": 2.0}, "code": ANY},
             {
                 "class": "fedbench.methods.fedprox.FedProx",
                 "parameters": {"mu": 0.5, "pull": "gradient"},
@@ -83,11 +85,13 @@ def test_the_record_says_what_was_given_and_not_what_the_settings_name():
         assert kept["sampler"] == {
             "class": "tests.engine.test_identity.First",
             "parameters": {"m": 1},
+            "code": ANY,
         }
         (probe,) = kept["watch"]
         assert probe == {
             "class": "tests.engine.test_identity.Loudness",
             "parameters": {"unit": 1.0},
+            "code": ANY,
         }
         assert kept["dataset"]["name"] == "line"
         assert kept["dataset"]["checksum"] == line([1.0, 2.0, 3.0]).checksum
@@ -134,6 +138,20 @@ def test_any_other_object_is_another_run(change):
     usual = {"parts": (Pull(),), "sampler": First()}
     assert record(**usual)["id"] == record(**usual)["id"]
     assert record(**usual)["id"] != record(**{**usual, **change})["id"]
+
+
+def test_a_class_that_was_edited_is_another_run(monkeypatch):
+    before = record(parts=(Pull(),))["id"]
+    monkeypatch.setattr(Pull, "grad", lambda self, inner, w, t: inner(w) + 2 * self.mu * (w - t.w))
+    assert record(parts=(Pull(),))["id"] != before
+
+
+def test_a_module_that_is_given_gets_the_projection_that_a_method_needs():
+    spec, head = RunSpec(clients=2, rounds=1, parts=["MOON"]), nn.Linear(4, 10)
+    body = nn.Sequential(nn.Flatten(), nn.Linear(64, 4))
+    found = run(spec.changed(projection=8), machine=CPU, model=BodyHead(body, head))
+    # the body, a hidden layer and the projection, and a head of its width
+    assert len(found.weights) == 65 * 4 + 5 * 4 + 5 * 8 + 9 * 10
 
 
 def test_the_name_of_a_run_of_many_objects_still_fits_a_folders():

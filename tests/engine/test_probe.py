@@ -94,8 +94,26 @@ def test_a_probe_writes_its_own_numbers_only(refuses, column, value, words):
 
 
 def test_two_probes_of_one_class_are_refused(refuses):
-    with refuses("probes: Steps is given twice; a run has each probe once"):
-        run(SPEC, probes=(Steps(), Steps()))
+    for name, probes in (("Steps", (Steps(), Steps())), ("Clients", (Clients(),))):
+        with refuses(f"probes: {name} is given twice, or is a table of every run"):
+            run(SPEC, probes=probes)
+
+
+class Clients(Probe):
+    """Would write over the table that says who holds which class."""
+
+
+class Keeps(Probe):
+    """Keeps what a checkpoint cannot hold."""
+
+    def table(self, s: Scene):
+        s.state["before"] = s.new
+        return []
+
+
+def test_what_a_probe_keeps_are_tensors(refuses):
+    with refuses("Keeps stores or sends"):
+        run(SPEC, probes=(Keeps(),))
 
 
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):

@@ -127,6 +127,11 @@ def test_the_leaderboard_says_what_a_target_takes(plan):
 def test_data_without_classes_are_ranked_by_their_loss():
     content = content_of(Bench(methods=BENCH.methods, metric="loss", targets=[0.2]))
     assert "watch" not in content["settings"]
+    searched = content_of(Bench(methods=BENCH.methods, metric="loss", tune={"lr": [0.1, 1]}))
+    assert searched["settings"]["tune"] == {"grid": {"lr": [0.1, 1]}, "by": "loss@final"}
+    worst = content_of(Bench(methods=BENCH.methods, metric="client_worst"))
+    metrics = worst["tables"]["leaderboard"]["metrics"]
+    assert metrics == ["client_worst", "client_worst@best", "client_spread"]
     assert content["tables"]["leaderboard"]["metrics"][:3] == [
         "loss", "loss@best", "round@to:loss=0.2",
     ]  # fmt: skip

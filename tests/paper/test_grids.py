@@ -221,6 +221,8 @@ def test_what_differs_is_said_with_the_search_that_it_replaces():
     assert substitutions(printed, small) == (
         Substitution("lr", "0.2", tried=3), Substitution("normalise", "off", "on"),
     )  # fmt: skip
+    again = printed.changed(lr=0.3)  # is searched as before, whatever stands beside the search
+    assert substitutions(printed, again) == ()
     same = RunSpec(lr=0.1, normalise=True)
     assert substitutions(printed, same) == (Substitution("lr", tried=3),)
     other = same.changed(tune={"grid": {"lr": [0.1, 0.5]}, "by": "mean"})

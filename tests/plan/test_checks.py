@@ -73,10 +73,18 @@ def test_a_search_chooses_by_what_its_trials_will_have(refuses, tmp_path):
         ("acuracy@best", "tune.by: no metric 'val_acuracy'|tune.by: no metric 'acuracy'"),
         ("round@to:acc=0.5", "tune.by: no metric 'acc'"),
         ("accuracy@bset", "metric 'accuracy@bset': after @ must stand"),
+        ("client_worst@final", "client_worst is not measured on held-out data; write"),
     ):
         paper = PAPER.replace("settings: {model: {mlp: {hidden: 4}},", lr.replace("B", by))
         with refuses(words):
             make_plan(project(tmp_path, paper), "paper")
+
+
+@pytest.mark.parametrize("kind", ["boxes", "{boxes: {table: steps}}"])
+def test_a_figure_of_a_probe_s_table_needs_runs_that_write_it(refuses, tmp_path, kind):
+    paper = PAPER.replace("figures:\n", f"figures:\n  f: {{title: F, grid: main, kind: {kind}}}\n")
+    with refuses("figures.f: kind boxes reads the table of the probe 'steps'"):
+        make_plan(project(tmp_path, paper), "paper")
 
 
 def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):

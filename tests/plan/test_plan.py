@@ -90,6 +90,14 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
         ("papers: {tiny: {substitutes: {watch: {spectra: spectrum}}}}", "no probe 'spectra'"),
         ("seed_cases: [{seeds: 1, where: {method: FedAvgg}}]", "method: no level 'FedAvgg'"),
         ("seed_cases: [{seeds: 1, where: {methd: FedAvg}}]", "no axis 'methd'"),
+        (
+            "papers: {tiny: {seed_cases: [{seeds: 1, where: {method: [FedAvg, FedAvgg]}}]}}",
+            r"papers\.tiny\.seed_cases\.where\.method: no level 'FedAvgg'",
+        ),
+        (
+            "papers: {tiny: {seed_cases: [{seeds: 1, where: {}, grids: [main, mian]}]}}",
+            r"papers\.tiny\.seed_cases\.grids: no grid 'mian'",
+        ),
     ],
 )
 def test_a_misspelt_name_in_a_scale_is_refused(refuses, tiny, text, words):
@@ -201,11 +209,18 @@ def test_words_for_an_axis_that_no_grid_has_are_refused(tmp_path):
         make_plan(tmp_path / "workflow", "paper")
 
 
+def test_a_number_without_a_point_is_cut_as_any_other(tmp_path):
+    make_project(tmp_path, PAPER.replace("lr: 0.1}", "lr: 1}", 1))
+    (tmp_path / "workflow/scales/half.yaml").write_text("about: x\nfactors: {lr: 0.3}\n")
+    plan = make_plan(tmp_path / "workflow", "half")
+    assert {run.lr for run in plan.runs.values()} == {0.3}
+
+
 def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
     (tiny / "scales/small.yaml").write_text(
         "about: small\npapers: {tiny: {seed_cases: [{seeds: 2, where: {method: FedNone}}]}}\n"
     )
-    with pytest.raises(FedbenchError, match=r"papers\.tiny\.seed_cases: .* method FedNone"):
+    with pytest.raises(FedbenchError, match=r"papers\.tiny\.seed_cases.*: no level 'FedNone'"):
         make_plan(tiny, "small")
 
 

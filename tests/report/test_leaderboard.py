@@ -122,6 +122,8 @@ def test_conditions_are_what_all_runs_share() -> None:
         "cohort": {"size": 10, "about": False},
         "local": {"unit": "epoch", "number": 1, "most": False},
     }  # but not the batches
+    searched = run.changed(epochs=1, tune={"grid": {"epochs": [1, 5], "batch": [10, 50]}})
+    assert {*conditions([searched, searched])}.isdisjoint({"local", "batch"})
     assert conditions([]) == {}
     facts = ("Digits", "MLP", "100 clients", "10 of them", "1 local epoch", "150 rounds", "2 seeds")
     assert [fact for fact in facts if fact not in say("tables.conditions", shared)] == []

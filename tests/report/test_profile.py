@@ -21,6 +21,11 @@ def profile(tmp_path, metric="round@to:0.5", methods=("A", "<b>")):
     return figure_of(plan, frame, where={"alpha": 1}, metric=metric, kind=kind)
 
 
+def test_a_base_that_is_not_drawn_has_no_place_in_the_legend(tmp_path):
+    drawn = profile(tmp_path, methods=("<b>",))
+    assert [label for _, label in drawn.kind.legend(drawn.panels)] == ["<b>"]
+
+
 def test_the_share_of_problems_that_each_solves_at_a_multiple_of_the_least_cost(tmp_path):
     drawn = profile(tmp_path)
     #        rounds    times the least

@@ -458,6 +458,14 @@ def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_pat
     assert [one.best, other.best] == [True, False]
 
 
+def test_a_score_at_a_target_that_is_not_reached_is_the_worst(tmp_path: Path) -> None:
+    row = "rows: [dataset, alpha], controls: [control_%], metrics: ['accuracy@to:0.5']"
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")
+    never = frame_of(plan, {seed: [0.1, 0.4] for seed in range(3)}, method="<b>")
+    found = cells(plan, pd.concat([frame_of(plan, CURVES), never]))
+    assert [found["MNIST", name].best for name in ("A", "<b>")] == [True, False]
+
+
 def test_groups_of_one_metric_each_are_ordered_by_their_own(tmp_path: Path) -> None:
     row = "rows: [metric, method], columns: [dataset], metrics: [accuracy, loss], order: best first"
     where = "{alpha: 1, dataset: MNIST, method: [A, <b>]}"

@@ -214,6 +214,10 @@ def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) ->
     assert Limit(by, rounding=last_digit(by)).allows(printed) == holds
 
 
+def test_a_printed_zero_is_a_digit() -> None:
+    assert [last_digit(3.0, text) for text in ("by 3.0 points", "by 3 points")] == [0.1, 1.0]
+
+
 def test_what_could_have_been_seen_stands_beside_undecided() -> None:
     found = at((0, 1, 2))
     size = f"{found.rows[0].detectable:.2f}"

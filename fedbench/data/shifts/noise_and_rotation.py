@@ -81,7 +81,7 @@ class Noise(Shift):
     def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
         """The samples with noise of the client's level."""
         sigma = self.level * place.client / max(1, place.K - 1)
-        unit = 255 if x.dtype == np.uint8 else 1
+        unit = 255 if x.dtype == np.uint8 and x.ndim > 2 else 1
         return _stored(x + unit * sigma * place.rng.standard_normal(x.shape), x.dtype)
 
 

@@ -48,6 +48,8 @@ class Folder(Source):
                 strata = parts[0].y if self.by == "class" else parts[0].groups
                 parts = split(parts[0], strata, self.test, self.seed)
                 origin["test set"] = f"{self.test:g} of every {self.by}, drawn by seed {self.seed}"
+            elif (self.test, self.seed) != (Folder.test, Folder.seed):  # it would make other runs
+                raise FedbenchError("test and seed have no effect, as there are train/ and test/")
             classes, parts = numbered(["classes", "classes"], parts)
         parts = [each._replace(x=np.stack([*decoded(each.x, self.side)])) for each in parts]
         origin["labels"] = ", ".join(map(str, classes))
@@ -71,7 +73,7 @@ class Folder(Source):
 
 @dataclass(frozen=True)
 class HuggingFace(Source):
-    """The data set that `Dataset.save_to_disk(path)` wrote, below the data folder or absolute.
+    """The data set that `DatasetDict.save_to_disk(path)` wrote, below the data folder or absolute.
 
     Its splits `train` and `test` are read; `x` names the column with pictures or lists of numbers,
     `y` the one with classes, and `group` one that says whose a row is, if there is such a column:
@@ -93,9 +95,9 @@ class HuggingFace(Source):
         from datasets import load_from_disk
 
         home, parts = folder / Path(self.path).expanduser(), list[Samples]()
-        with at(f"huggingface ({home})"):
-            with failing("cannot be read", "`path` must name what `save_to_disk` wrote"):
-                splits = load_from_disk(str(home))
+        remedy = "`path` must name what `DatasetDict.save_to_disk` wrote, with samples of one shape"
+        with at(f"huggingface ({home})"), failing("cannot be read", remedy):
+            splits = {**load_from_disk(str(home))}
             for split in ("train", "test"):
                 require_among("splits", "split", split, splits)
                 for name in filter(None, (self.x, self.y, self.group)):

@@ -141,7 +141,7 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
         case claims.Slope(goes="down"):
             sign = -1.0
         case Greater():
-            rounding = 0.0 if claim.margin else last_digit(claim.by)
+            rounding = 0.0 if claim.margin else last_digit(claim.by, claim.text)
             limit = Limit(claim.by - claim.margin, rounding=rounding)
             lower = claim.wins == "low" if claim.wins else metric.lower_is_better
             sign = -1.0 if lower else 1.0
@@ -158,11 +158,11 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
     return Comparison(label, unit, limit, terms, constant, base)
 
 
-def last_digit(size: float) -> float:
-    """One unit of the last digit of a size as the text prints it: 0.1 of 2.4, 1 of 20; 0 of 0."""
+def last_digit(size: float, text: str = "") -> float:
+    """One unit of the last digit of a size as the text prints it: 0.1 of 3.0, 1 of 20; 0 of 0."""
     if not size:
         return 0.0
-    exponent = Decimal(f"{size:.12g}").as_tuple().exponent
+    exponent = -1 if f"{size:g}.0" in text else Decimal(f"{size:.12g}").as_tuple().exponent
     return float(10.0 ** min(0, int(exponent)))
 
 
@@ -187,7 +187,7 @@ def _along(scope: Scope, claim: Trend) -> Iterator[Node]:
 def _steps(claim: Trend, places: list[str], values: list[list[Term]]) -> Iterator[Comparison]:
     """One comparison per step, or a single one of the two ends of the fitted line."""
     unit = Metric(str(values[0][0].points[0]["metric"])).unit_of_differences
-    limit = Limit(claim.by, rounding=last_digit(claim.by))
+    limit = Limit(claim.by, rounding=last_digit(claim.by, claim.text))
     last = len(values) - 1
     steps = [(f"{places[i]} → {places[i + 1]}", {i: -1.0, i + 1: 1.0}) for i in range(last)]
     if claim.steps == "overall":

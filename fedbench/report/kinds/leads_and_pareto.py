@@ -115,6 +115,7 @@ class Lead(Kind):
             at = {"x": [end] * len(cut), "y": list(cut.index), "marker": arrow, "clip_on": False}
             sns.scatterplot(**at, color=GREY, s=14, linewidth=0, ax=axes)
         axes.axvline(0, color=INK, linewidth=0.8)
+        axes.locator_params("x", nbins=6)  # more numbers would touch
         name_lines(axes, names)
         for label in axes.get_yticklabels():
             label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")

@@ -75,7 +75,7 @@ class Profile(Kind):
         area = np.log(_AT[-1] / _ratios(panel).clip(upper=_AT[-1])).mean()
         best = area.drop(self.base, errors="ignore").sort_values(ascending=False, kind="stable")
         looks = {str(x): replace(style(n), marker="") for n, x in enumerate(best.index[:_NAMED])}
-        return looks | {self.base: Style(INK, "-", "")}
+        return looks | ({self.base: Style(INK, "-", "")} if self.base in area else {})
 
 
 def _ratios(panel: Panel) -> pd.DataFrame:

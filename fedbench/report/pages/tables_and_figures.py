@@ -152,8 +152,11 @@ class TableOnPage:
         return str(lead.mean.index[0]), size, len(beyond) if lead.tested else None
 
 
+_SHOWN_AS = {"epochs": "local", "steps": "local", "participation": "cohort"}
+
+
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
-    """The settings that all of the runs share, by name, and their number of seeds, if any."""
+    """The settings that all of the runs share, none of them searched, and their number of seeds."""
     shared, seeds = dict[str, Any](), set[int]()
     for run in runs:
         unit, number = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
@@ -167,7 +170,8 @@ def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
             "batch": run.batch or 0,  # 0: all data of a client
             "rounds": run.rounds,
         }
-        known = shared if seeds else settings
+        searched = {_SHOWN_AS.get(x, x) for x in (run.tune.grid if run.tune else ())}
+        known = {k: x for k, x in (shared if seeds else settings).items() if k not in searched}
         shared = {name: x for name, x in known.items() if settings[name] == x}
         seeds.add(run.seed)
     return shared | {"seeds": len(seeds)} if shared else {}

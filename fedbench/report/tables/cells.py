@@ -135,7 +135,7 @@ def comparable(cell: TableCell, table: Table) -> float:
     """The measured mean at the table's digits, of which more is better; −∞ if it is not finite."""
     mean = cell.measured.mean if cell.measured else float("nan")
     sign = -1 if Metric(cell.place.metric).lower_is_better else 1
-    return -float("inf") if mean != mean else sign * round(mean, table.digits)
+    return sign * round(mean, table.digits) if math.isfinite(mean) else -math.inf
 
 
 def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:

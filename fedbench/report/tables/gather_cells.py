@@ -9,6 +9,7 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
 from fedbench.paper import history_metrics
+from fedbench.paper.grid_points import merged
 from fedbench.paper.metrics import Metric
 from fedbench.paper.printed_numbers import Printed, place_of
 from fedbench.paper.tables_and_figures import Table
@@ -51,7 +52,7 @@ def table_cells(
                     control=coords.get("method") in table.controls,
                     printed=printed.numbers.get(place),
                     runs=tuple(run_of(cell, values, asked) for cell in cells),
-                    substituted=cells[0].substituted,
+                    substituted=merged(cell.substituted for cell in cells),
                     near=guess.limit * factor if guess and labels else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
                 )

@@ -151,7 +151,7 @@ class Collected:
     frame: pd.DataFrame = field(repr=False)
     runs: Path
     _values: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False)
-    _winners: dict[str, Winner] = field(default_factory=dict, init=False, repr=False)
+    winners: dict[str, Winner] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def states(self) -> dict[str, RunState]:
@@ -186,15 +186,15 @@ class Collected:
 
     def winner(self, search: str, run: RunSpec) -> Winner:
         """What the search of a run chose: anew from its trials, or as its file says; or empty."""
-        if search not in self._winners:
+        if search not in self.winners:
             results, found = Results(self.runs.parent), Winner()
             with suppress(FedbenchError):
                 found = read_json(results.winner(search))
             with suppress(FedbenchError):  # sound trials, as the file may have been edited since
-                found = select(run, results.root, self._winners)
+                found = select(run, results.root, self.winners)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
-            self._winners[search] = found if whole else {}
-        return self._winners[search]
+            self.winners[search] = found if whole else {}
+        return self.winners[search]
 
     def near_chance(self, search: str, run: RunSpec) -> bool:
         """Whether what the search of a run chose scored next to nothing in its trials."""

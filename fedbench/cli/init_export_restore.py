@@ -65,7 +65,7 @@ def init(
     print_line(f"{len(_FILES)} files; read {folder / _FILES[0]}")
 
 
-def reproduce(cores: str, again: str = "", **config: object) -> None:
+def reproduce(cores: str, again: object = "", **config: object) -> None:
     """`snakemake reproduce_all` with the settings that are not empty; fails with its exit code.
 
     It ends by itself when a signal comes, or its folder would stay locked. again: what is said to
@@ -80,7 +80,7 @@ def reproduce(cores: str, again: str = "", **config: object) -> None:
             with suppress(psutil.Error):  # it has just ended
                 child.send_signal(number)
 
-    typed = {COMMAND: again or shlex.join(["fedbench", *sys.argv[1:]])}
+    typed = {COMMAND: str(again) or shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())
     command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
     # Ctrl-C reaches it without this process, `kill` does not. Unlike a signal that is ignored, one

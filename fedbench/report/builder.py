@@ -179,8 +179,8 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
     open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
         with open_pool() as pool:  # a search is chosen anew once, and not in each process
-            for paper, winners in zip(papers, pool.map(_winners, papers), strict=True):
-                builder.collected[paper].winners.update(winners)
+            for key, winners in zip(papers, pool.map(_winners, papers), strict=True):
+                builder.collected[key].winners.update(winners)
         with open_pool() as pool:
             promised = {task: pool.submit(_make, task) for task in others}
             made = {task: builder.make(task) for task in mine}

@@ -6,14 +6,14 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 
 
-def kl(p: Tensor, q: Tensor) -> Tensor:
+def kl(p: Tensor, q: Tensor, least: int = 2) -> Tensor:
     """KL(softmax p ‖ softmax q) of logits p and q (B, C), one value per sample (B,).
 
-    Raises `FedbenchError` where it is 0 whatever the logits are, as of outputs without classes.
+    Raises `FedbenchError` of fewer than `least` classes, as outputs without classes have.
     """
-    if q.dim() < 2 or q.shape[-1] < 2:
-        least = "at least two classes, without the true one where a method leaves it out"
-        raise FedbenchError(f"a divergence of logits of shape {tuple(q.shape)}: it needs {least}")
+    if q.dim() < 2 or q.shape[-1] < least:
+        needs = f"it needs at least {least} classes"
+        raise FedbenchError(f"a divergence of logits of shape {tuple(q.shape)}: {needs}")
     a, b = p.log_softmax(-1), q.log_softmax(-1)
     return (a.exp() * (a - b)).sum(-1)
 

@@ -144,9 +144,6 @@ def _model(
     """A copy of the model that is given, or a new one, drawn from the seed, and its name."""
     if "model" in objects:
         module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
-        if spec.projection:
-            with seeded_for(spec.seed, "model"):
-                module = with_projection(module, spec.projection, inputs)
     else:
         architecture: Architecture = spec.model.build("model")
         model_checks.require_room(str(spec.model), architecture, inputs)

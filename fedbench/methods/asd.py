@@ -67,5 +67,5 @@ class ASD(Part):
             a, b = g.log_softmax(-1), z.log_softmax(-1)
             return ops.without_true(a.exp() * (a - b), y).sum(-1)
         if self.divergence == "ntd":
-            return ops.kl(ops.without_true(g, y), ops.without_true(z, y))
+            return ops.kl(ops.without_true(g, y), ops.without_true(z, y), 1)
         return ops.kl(g, z)

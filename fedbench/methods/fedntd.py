@@ -39,7 +39,7 @@ class FedNTD(Part):
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """CE + β τ² KL."""
         g, z = (ops.without_true(z / self.tau, b.y) for z in (b.ref[0], b.logits))
-        divergence = ops.kl(g, z).mean() * (self.tau**2 if self.scale_tau else 1)
+        divergence = ops.kl(g, z, 1).mean() * (self.tau**2 if self.scale_tau else 1)
         ce_weight = 1 - self.beta if self.mix == "convex" else 1
         return ce_weight * value + self.beta * divergence
 

@@ -69,7 +69,7 @@ def with_projection(module: nn.Module, width: int, inputs: Inputs) -> nn.Module:
         raise FedbenchError("projection: the model has no children `body` and `head`")
     shape, words = (1, *inputs.shape), inputs.vocabulary
     example = torch.full(shape, words - 1) if words else torch.zeros(shape)  # 0 is no word
-    size = copy.deepcopy(body).cpu().float().eval()(example).shape[1]
+    size = copy.deepcopy(body).eval()(example).shape[1]
     has_hidden = getattr(module, "ends_hidden", False)
     hidden = [] if has_hidden else [nn.Linear(size, size), nn.ReLU()]
     head = nn.Sequential(*hidden, nn.Linear(size, width))

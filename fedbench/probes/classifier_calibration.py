@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fedbench.base import seeds
+from fedbench.base import registry, seeds
 from fedbench.base.checks import Fraction, Natural, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model, Net
@@ -24,7 +24,6 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
-from fedbench.sampling.sampler import Uniform
 from fedbench.work.local_epochs import Constant
 
 
@@ -178,7 +177,8 @@ def _on_features(problem: Problem, x_T: Model, parts: Sequence[Part], how: Calib
     )  # fmt: skip
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
     # the cohort of its round is not used, and the run's sampler may know no more rounds
-    return replace(problem, spec=spec, task=task, fed=fed, work=Constant(), sampler=Uniform())
+    uniform = registry.build("sampler", "uniform", {})
+    return replace(problem, spec=spec, task=task, fed=fed, work=Constant(), sampler=uniform)
 
 
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:

@@ -174,7 +174,7 @@ class RunSettings(Strict):
     """The network, as `fedbench list models` names it."""
     projection: Whole | None = None
     """The width of a projection head, which is put between the features of the model and its
-    classifier; null: none."""
+    classifier; null: none. A module that is given must have it already."""
     partition: Choice = Choice(name="iid")
     """The rule that deals the training samples to clients (`fedbench list partitions`)."""
     shift: tuple[Choice, ...] = ()

@@ -216,7 +216,7 @@ def test_show_describes_parts_that_were_given_as_objects(tmp_path):
     run(spec, parts=(Halved(),), out=tmp_path / "run", machine=Machine("cpu", 1))
     done = typed("show", tmp_path / "run")
     assert done.exit_code == 0
-    assert 'test_bench.Halved", "parameters": {"eta": 0.5}}]' in words(done)
+    assert 'test_bench.Halved", "parameters": {"eta": 0.5}, "code": ' in words(done)
 
 
 def test_show_says_what_a_search_chose(folder, tmp_path):

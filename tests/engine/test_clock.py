@@ -33,7 +33,8 @@ class Event:
     def __init__(self, enable_timing):
         assert enable_timing
 
-    def record(self):
+    def record(self, stream):
+        assert stream == torch.device("cuda", 1)
         Event.recorded += 1
         self.at = 1000.0 * Event.recorded
 
@@ -46,7 +47,8 @@ class Event:
 
 def test_a_gpu_is_waited_for_when_the_round_has_ended(monkeypatch):
     monkeypatch.setattr(torch.cuda, "Event", Event)
-    found, seconds = Clock(torch.device("cuda")), {"train": 0.0}
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: device)  # in its own words
+    found, seconds = Clock(torch.device("cuda", 1)), {"train": 0.0}
     with found.phase("train"):
         pass
     assert (Event.recorded, Event.waited) == (2, 0)

@@ -13,7 +13,6 @@ from torch import nn
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
-from fedbench.models.architecture import BodyHead
 from fedbench.probes.local_steps import Steps
 from fedbench.sampling.sampler import Bernoulli, Sampler
 from tests.methods.one_weight import LINE, line, objects, weight
@@ -144,14 +143,6 @@ def test_a_class_that_was_edited_is_another_run(monkeypatch):
     before = record(parts=(Pull(),))["id"]
     monkeypatch.setattr(Pull, "grad", lambda self, inner, w, t: inner(w) + 2 * self.mu * (w - t.w))
     assert record(parts=(Pull(),))["id"] != before
-
-
-def test_a_module_that_is_given_gets_the_projection_that_a_method_needs():
-    spec, head = RunSpec(clients=2, rounds=1, parts=["MOON"]), nn.Linear(4, 10)
-    body = nn.Sequential(nn.Flatten(), nn.Linear(64, 4))
-    found = run(spec.changed(projection=8), machine=CPU, model=BodyHead(body, head))
-    # the body, a hidden layer and the projection, and a head of its width
-    assert len(found.weights) == 65 * 4 + 5 * 4 + 5 * 8 + 9 * 10
 
 
 def test_the_name_of_a_run_of_many_objects_still_fits_a_folders():

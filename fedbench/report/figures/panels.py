@@ -152,9 +152,7 @@ class Kind(Checked, ABC):
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
     fill: ClassVar[float | None] = None  # how strongly areas are filled, see `filling`; None: lines
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
-    lack: ClassVar[str] = (
-        "no run has what it shows"  # why runs that are there leave nothing to draw
-    )
+    lack: ClassVar[str] = "no run is finished"  # why runs that are there leave nothing to draw
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""

@@ -95,8 +95,8 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
             r"papers\.tiny\.seed_cases\.where\.method: no level 'FedAvgg'",
         ),
         (
-            "papers: {tiny: {seed_cases: [{seeds: 1, where: {}, grids: [main, mian]}]}}",
-            r"papers\.tiny\.seed_cases\.grids: no grid 'mian'",
+            "papers: {tiny: {seed_cases: [{seeds: 1, where: {}, grids: [main, mainly]}]}}",
+            r"papers\.tiny\.seed_cases\.grids: no grid 'mainly'",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
 from fedbench.cli.show import how_it_ended
 from fedbench.jobs.collect import collect
+from fedbench.jobs.status import COMMAND
 from fedbench.jobs.train import train
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import write_plan
@@ -147,10 +148,17 @@ def test_compare_gives_the_same_board_in_python(folder, monkeypatch):
 
 
 def test_compare_says_that_the_workflow_failed(tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 3))
+    told = []
+
+    def run(command, env, **_):
+        told.append(env[COMMAND])
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr(subprocess, "run", run)
     for folder in ("one", "two"):  # the second comparison of a name does not see the first
         with refuses("the workflow ended with code 3"):
             compare(["FedAvg", "FedProx"], out=tmp_path / folder / "mine", results=tmp_path / "x")
+    assert told == ["the same call"] * 2  # and not what started Python
     with refuses("name two or more"):
         compare(["FedAvg"], out=tmp_path / "mine")
     with refuses("no field in RunSpec 'round'; did you mean 'rounds'"):

@@ -12,10 +12,11 @@ from PIL import Image
 from fedbench.base.errors import FedbenchError
 from fedbench.data import image_sets
 from fedbench.data.sources import public_images
+from fedbench.data.sources.folders import Folder
 from fedbench.data.sources.public_images import ImageNet100, TinyImageNet
 from fedbench.engine import preprocessing
 from tests.data import network
-from tests.data.pictures import hundred, one_image_a_class, packed, tiny, unpacked
+from tests.data.pictures import hundred, jpeg, one_image_a_class, packed, tiny, unpacked
 
 
 @pytest.mark.parametrize("pack", [False, True], ids=["folder", "zip"])
@@ -123,3 +124,19 @@ def test_what_is_not_there_says_what_to_put_where(refuses, tmp_path, monkeypatch
     with refuses(r"has 0 classes to train on, .*; it must hold 100 as train/<class>"):
         ImageNet100().load(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_pictures_of_more_than_8_bits_are_refused(refuses, tmp_path):
+    (tmp_path / "pets/cat").mkdir(parents=True)
+    for name in ("a", "b"):
+        Image.fromarray(np.full((4, 4), 4000, np.uint16)).save(tmp_path / f"pets/cat/{name}.png")
+    with refuses(r"a\.png: .*its pixels have more than 8 bits"):
+        image_sets.read_image(tmp_path / "pets/cat/a.png")
+
+
+def test_a_split_that_is_given_takes_no_seed(refuses, tmp_path):
+    pets = {f"{half}/{kind}/{half}.jpg": jpeg(9) for half in ("train", "test") for kind in "ab"}
+    unpacked(pets, tmp_path / "pets")
+    assert Folder("pets", side=8).load(tmp_path).x_test.shape == (2, 8, 8, 3)
+    with refuses("test and seed have no effect, as there are train/ and test/"):
+        Folder("pets", side=8, seed=1).load(tmp_path)

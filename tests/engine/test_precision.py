@@ -53,6 +53,7 @@ def test_decay_spares_norm_layers_when_told(optimizer):
     net = Net(module)
     mask = net.norm_mask()
     assert mask.sum() == 4  # two weights and two biases
+    assert Net(nn.Sequential(nn.Linear(3, 2), nn.RMSNorm(2))).norm_mask().sum() == 2
     free = run(spec, model=module, loss=lambda z, y: 0 * z.sum(1))
     moved = free.weights != net.start().w
     assert not moved[mask].any()

@@ -205,9 +205,9 @@ def _function(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _code(code: types.CodeType) -> bytes:
-    inner = [
-        _code(x) if isinstance(x, types.CodeType) else repr(x).encode() for x in code.co_consts
-    ]
+    # a set of words has another order in each process
+    plain = (sorted(x, key=repr) if isinstance(x, frozenset) else x for x in code.co_consts)
+    inner = [_code(x) if isinstance(x, types.CodeType) else repr(x).encode() for x in plain]
     return b" ".join([code.co_code, repr(code.co_names).encode(), *inner])
 
 

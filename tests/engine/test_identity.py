@@ -1,6 +1,9 @@
 """A run of objects is recorded as what it was, and can be stored and resumed like any other."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 from unittest.mock import ANY
@@ -137,6 +140,21 @@ def test_any_other_object_is_another_run(change):
     usual = {"parts": (Pull(),), "sampler": First()}
     assert record(**usual)["id"] == record(**usual)["id"]
     assert record(**usual)["id"] != record(**{**usual, **change})["id"]
+
+
+def test_a_set_of_words_in_code_is_the_same_in_every_process():
+    asked = (
+        "from fedbench.engine.given_objects import described\n"
+        "print(described(lambda x: x in {'a', 'b', 'c', 'd', 'e'})['checksum'])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", asked], env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True, check=True,
+        ).stdout
+        for seed in "123"
+    }  # fmt: skip
+    assert len(found) == 1
 
 
 def test_a_class_that_was_edited_is_another_run(monkeypatch):

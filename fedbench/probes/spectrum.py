@@ -27,7 +27,8 @@ from fedbench.models.fast_pooling import usual_pooling
 
 Pair = Annotated[int, Ge(2)]
 
-_CHUNK = 50  # samples per pass: their activations stay in a processor's cache
+# samples per pass: on a CPU their activations stay in its cache, on a GPU an operation has many
+_CHUNK = {"cpu": 50, "cuda": 250}
 _DENSE = 32  # up to so many weights the matrix is formed
 _APART = 1e-3  # relative; in single precision the largest networks' products are 1e-6 apart
 
@@ -114,7 +115,7 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
     params = [p for p in module.parameters() if p.requires_grad]
     nn.utils.vector_to_parameters(model.w, params)
     module.load_state_dict(model.buffers, strict=False)
-    pieces = torch.split(rows.to(task.x.device), _CHUNK)
+    pieces = torch.split(rows.to(task.x.device), _CHUNK[task.x.device.type])
     data = [(task.prepare(task.x[piece]), task.y[piece]) for piece in pieces]
     return HessianLinearOperator(module, _Mean(task.loss), params, data, check_deterministic=False)
 

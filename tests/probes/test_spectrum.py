@@ -15,6 +15,7 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat_network import Model
 from fedbench.engine.assemble import assemble
 from fedbench.models.fast_pooling import MaxPool2
+from fedbench.probes import spectrum
 from fedbench.probes.spectrum import (
     Spectrum,
     density,
@@ -91,7 +92,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_those_of_the_dense_hessian(name, monkeypatch):
     task, model, rows, dense = case(*CASES[name])
-    monkeypatch.setattr("fedbench.probes.spectrum._CHUNK", 20)  # pieces of 20, 20 and 14
+    monkeypatch.setitem(spectrum._CHUNK, "cpu", 20)  # pieces of 20, 20 and 14
     H = hessian(task, model, rows)
     v = torch.randn(task.net.d, 2, dtype=torch.float64)
     with twice_differentiable():

@@ -116,7 +116,9 @@ class Builder:
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
         name, readout = self.plan.papers[paper].figures[key].title, save.readout(drawn, figure)
         told = (drawn.title, drawn.caption, drawn.substituted)
-        return shown.FigureOnPage(key, name, *told, svg, readout, drawn.lack, lost)
+        width, height = map(float, figure.get_size_inches())
+        box = (width, height)
+        return shown.FigureOnPage(key, name, *told, svg, box, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
         judged = findings(self.plan, paper, self.collected[paper], self.printed[paper])

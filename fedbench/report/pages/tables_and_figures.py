@@ -1,6 +1,5 @@
 """The tables and figures of a paper as its page shows them, and what a leaderboard comes to."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -194,12 +193,7 @@ class FigureOnPage(NamedTuple):
     caption: str
     substituted: Substitutions  # how its runs differ from the paper's
     svg: str
+    box: tuple[float, float]  # its width and height in inches
     readout: list[dict[str, Any]]  # what the page's script tells of curves
     lack: str = ""  # why nothing is drawn, if so
     missing_letters: str = ""  # boxes in its PNG and PDF, as no installed font has them
-
-    @property
-    def box(self) -> tuple[float, float]:
-        """Width and height of the SVG in inches."""
-        box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
-        return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbench.paper.metrics import Metric
 from fedbench.report.figures.drawing import Drawing, entries
-from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
+from fedbench.report.figures.panels import Axes, Figure, Panel
 from fedbench.report.values.numbers import UNTESTED
 
 _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
@@ -76,7 +76,7 @@ def _fill(drawing: Drawing, axes: NDArray[Any], placed: Sequence[Panel]) -> None
     shown = list(zip(axes.flat, placed, strict=False))
     first = [one for one, panel in shown if panel.part == placed[0].part]
     for i, one in enumerate(first):
-        one.set_gid(panel_id(i))
+        one.set_gid(f"panel-{i}")
     for one, panel in shown:
         _fill_one(drawing, one, panel)
     _share(drawing, first)

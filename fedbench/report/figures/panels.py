@@ -205,11 +205,6 @@ class Kind(Checked, ABC):
         return None
 
 
-def panel_id(place: int) -> str:
-    """The id of a panel in the SVG."""
-    return f"panel-{place}"
-
-
 def metric_label(name: str) -> str:
     """A metric as the label of an axis, with its unit."""
     metric = Metric(name)

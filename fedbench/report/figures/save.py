@@ -15,7 +15,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 from fedbench.report.figures.drawing import Drawing, remarked
 from fedbench.report.figures.layout import TIP
-from fedbench.report.figures.panels import Figure, panel_id
+from fedbench.report.figures.panels import Figure
 from fedbench.report.figures.style import INK, PAPER, THEME
 from fedbench.report.values.numbers import short, thinned
 
@@ -88,13 +88,12 @@ def inline(svg: str, key: str) -> str:
 
 def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
     """The panels with curves, of a figure that has been laid out, for a page's script."""
-    placed = {str(axes.get_gid()): axes for axes in figure.axes}
+    placed = [axes for axes in figure.axes if axes.get_gid()]  # the first part of each panel
     panels, said = [], remarked(drawing)
     width, height = (72 * inches for inches in figure.get_size_inches())
-    for i, panel in enumerate(drawing.panels):
-        axes, curves = placed.get(panel_id(i)), [*drawing.kind.curves_of(panel)]
-        if axes and curves:
-            name, at = f"{drawing.key}-{panel_id(i)}", axes.get_position()
+    for axes, panel in zip(placed, drawing.panels, strict=False):
+        if curves := [*drawing.kind.curves_of(panel)]:
+            name, at = f"{drawing.key}-{axes.get_gid()}", axes.get_position()
             # left, top, right and bottom in points of the SVG
             box = (at.x0 * width, (1 - at.y1) * height, at.x1 * width, (1 - at.y0) * height)
             told: dict[str, Any] = {"title": panel.title, "axis": curves[0][2].index.name}

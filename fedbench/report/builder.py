@@ -175,22 +175,19 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
             todo += [Task(name, kind, key) for key in getattr(paper, f"{kind}s")]
     if workers == 1:
         return {task: builder.make(task) for task in todo}
-    # Tables of facts may load torch, which takes seconds: one process does all of them.
-    mine = [task for task in todo if task.kind == "fact"]
-    others = [task for task in todo if task.kind != "fact"]
     open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
         with open_pool() as pool:  # a search is chosen anew once, and not in each process
             for key, winners in zip(papers, pool.map(_winners, papers), strict=True):
                 builder.collected[key].winners.update(winners)
         with open_pool() as pool:
-            promised = {task: pool.submit(_make, task) for task in others}
-            made = {task: builder.make(task) for task in mine}
-            made |= {task: promise.result() for task, promise in promised.items()}
+            promised = {task: pool.submit(_make, task) for task in todo if task.kind != "fact"}
+            # facts, which are last, may load torch, which takes seconds: one process does them all
+            facts = {task: builder.make(task) for task in todo if task.kind == "fact"}
+            return {task: promise.result() for task, promise in promised.items()} | facts
     except BrokenProcessPool:
         why = "was ended by the system, perhaps for want of memory; start it with fewer workers"
         raise FedbenchError(f"one of {workers} processes that write the report {why}") from None
-    return {task: made[task] for task in todo}
 
 
 def _open(builder: Builder) -> None:

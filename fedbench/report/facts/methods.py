@@ -119,7 +119,7 @@ class Passes(Fact):
         )
         epochs, rows = reader.run({}).local_epochs or 1, []
         for name in self.methods:
-            cost = _large(reader.parts("method", name), epochs, LARGE.m)
+            cost = large_cost(reader.parts("method", name), epochs, LARGE.m)
             forward, taught = 1 + cost["forward"], cost["teachers"]
             passes = (epochs * (forward - taught) + taught, epochs * forward)
             moved = (round(1 + cost[way] / LARGE.d, 6) for way in ("down", "up"))
@@ -163,10 +163,10 @@ def _phases(parts: list[Any], epochs: int) -> tuple[list[Terms], list[Terms]]:
     """At a client, and at the server, where what a part declares may grow with m."""
     from fedbench.core.part import overriding
 
-    one, two = (_large(parts, epochs, m) for m in (1, 2))
+    one, two = (large_cost(parts, epochs, m) for m in (1, 2))
     # of parts that change the step taken, and not the gradient
     moving = [x for x in parts if overriding([x], "move") and not overriding([x], "grad")]
-    moved = _large(moving, epochs)["ops_step"]
+    moved = large_cost(moving, epochs)["ops_step"]
     passes = {"H·g": 1 + one["backward"], "H·f": one["forward"] - one["backward"]}
     local: list[Terms] = [  # FedAvg copies x_t, has a gradient and an update per step, a difference
         Counter({"": 1 + one["ops_begin"]}),
@@ -181,7 +181,7 @@ def _phases(parts: list[Any], epochs: int) -> tuple[list[Terms], list[Terms]]:
     return local, [step, Counter({"m": maintain, "": one["ops_maintain"] - maintain})]
 
 
-def _large(parts: list[Any], epochs: int, m: int = 1) -> Terms:
+def large_cost(parts: list[Any], epochs: int, m: int = 1) -> Terms:
     """The added cost for a model so large that nothing but models counts."""
     from fedbench.core.part import LARGE  # only here, as it loads torch
 

@@ -1,7 +1,7 @@
 """Curves over the rounds, or over what they have cost: traffic, seconds, computation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
+from fedbench.report.facts.methods import large_cost
 from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, PAPER, stroke
 from fedbench.report.values.numbers import signed
@@ -20,15 +21,12 @@ from fedbench.spec import RunSpec
 
 def _passes_per_round(run: RunSpec) -> float:
     """Passes over a client's data: E for FedAvg, E + 1 for ASD, whose teacher is asked once."""
-    from fedbench.core.part import LARGE  # only here, as it loads torch
-
     epochs = run.local_epochs
     if epochs is None:
         raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
-    parts = [part.build("method") for part in run.parts]
-    costs = [part.cost(replace(LARGE, epochs=epochs)) for part in parts]
-    once = sum(cost.teachers for cost in costs)
-    return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
+    cost = large_cost([part.build("method") for part in run.parts], epochs)
+    once = cost["teachers"]
+    return float(epochs * (1 + cost["forward"] - once) + once)
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}

@@ -47,7 +47,6 @@ class MeasuredNumbers(Numbers):
         self._guessed = collected.tuned_near_chance(plan, key)
         planned = plan.select(key, grid, {}) if self.kept else ()
         self._cells = grouped(planned, lambda cell: self._key(cell.coords))
-        self._column = cache(collected.values)
         self._table = cache(collected.table)
         self._histories = collected.frame.groupby(["run_id"])
 
@@ -70,7 +69,7 @@ class MeasuredNumbers(Numbers):
 
     def at_chance(self, points: Points) -> int:
         """How many of the runs behind these points end with an accuracy near that of guessing."""
-        ends = self._column("accuracy")
+        ends = self.collected.values("accuracy")
         served = self._served(points).items()
         return sum(ends.get(name, 1.0) < self._limit(run) for name, run in served)
 
@@ -97,7 +96,7 @@ class MeasuredNumbers(Numbers):
         if "/" in name:
             column = {cell.run_id: self._of_table(cell.run_id, name, point) for cell in cells}
         elif not self.too_late(point):
-            column = self._column(metric)
+            column = self.collected.values(metric)
         found = {self._repeat(cell): column.get(cell.run_id) for cell in cells}
         factor = 100.0 if Metric(metric).is_score else 1.0
         return {repeat: value * factor for repeat, value in found.items() if value is not None}

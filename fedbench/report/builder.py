@@ -134,7 +134,7 @@ class Builder:
         placed = ranks(table, cells)
         if placed is None:
             return None
-        metric = Metric(placed.metric).label if len(table.metrics) > 1 else ""
+        metric = Metric(table.metrics[0]).label if len(table.metrics) > 1 else ""
         key = f"ranks_{at[1]}{end}"
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:

@@ -11,7 +11,6 @@ from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.grouping import grouped
 from fedbench.paper.axis_levels import level_settings
-from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.paper import PaperPage
@@ -106,9 +105,8 @@ def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
     standings: dict[str, list[dict[str, Any]]] = {}
     seen: set[frozenset[str]] = set()
     for table in page.tables:
-        metric = table.table.metrics[0]
-        ranked = table.cells if Metric(metric).is_ranked else []
-        named = [cell for cell in ranked if cell.place.metric == metric and cell.place.method]
+        ranked = [cell for cell in table.cells if cell.place.method and table.metric.is_ranked]
+        named = [cell for cell in ranked if cell.place.metric == table.metric.name]
         measured = [cell for cell in with_same_seeds(named) if cell.measured]
         sound = learned(measured)
         for contest, cells in grouped(measured, lambda cell: cell.contest).items():

@@ -36,7 +36,6 @@ class Significance:
 class Ranks:
     """Mean ranks by method; 1 is the best."""
 
-    metric: str  # what was ranked
     mean: pd.Series
     settings: int  # in each of which it was ranked, or, where `seeds` is not 0,
     seeds: int  # in each of so many seeds of them
@@ -82,7 +81,6 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     placed, settings = full.rank(axis=1, ascending=False), {c.contest for c in asked}
     whole = {str(place).partition(_SEED)[0] for place in full.index}
     return Ranks(
-        metric=metric,
         mean=placed.mean().sort_values(kind="stable"),
         settings=len(whole),
         seeds=len(full) if by_seed else 0,

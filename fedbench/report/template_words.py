@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -37,17 +37,15 @@ def _ordinal(number: int) -> str:
 
 def _spans(
     rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """The span of a size by unit, that without a name by metric; with `apart` if units differ."""
     sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
     by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
     groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
-    found = []
     for group in groups.values():
         numbers, row = [x for x, _ in group], group[0][1]
         span = {"low": min(numbers), "middle": median(numbers), "high": max(numbers)}
-        found.append({"metric": row.metric, "unit": row.unit, **span})
-    return found
+        yield {"metric": row.metric, "unit": row.unit, **span}
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

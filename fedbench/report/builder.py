@@ -114,11 +114,10 @@ class Builder:
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        name, readout = self.plan.papers[paper].figures[key].title, save.readout(drawn, figure)
-        told = (drawn.title, drawn.caption, drawn.substituted)
         width, height = map(float, figure.get_size_inches())
-        box = (width, height)
-        return shown.FigureOnPage(key, name, *told, svg, box, readout, drawn.lack, lost)
+        told = (drawn.title, drawn.caption, drawn.substituted, svg, (width, height))
+        readout = save.readout(drawn, figure)
+        return shown.FigureOnPage(key, *told, readout, drawn.lack, lost)
 
     def _claims(self, paper: str, _: str) -> tuple[Finding, ...]:
         judged = findings(self.plan, paper, self.collected[paper], self.printed[paper])

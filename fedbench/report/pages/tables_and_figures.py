@@ -188,8 +188,7 @@ class FigureOnPage(NamedTuple):
     """A figure, drawn as an SVG for the page."""
 
     key: str
-    name: str  # in the paper
-    title: str  # its name with the levels that it shows
+    title: str  # its name in the paper with the levels that it shows
     caption: str
     substituted: Substitutions  # how its runs differ from the paper's
     svg: str

@@ -68,30 +68,24 @@ class Printed:
         return "" if exists(self.path) else said
 
 
-def read_printed(path: Path) -> Printed:
-    """Read the file; a paper without one has no printed numbers."""
-    return _once(path, _rows(path, read_text(path)) if exists(path) else ())
-
-
 def printed_numbers(file: Path, paper: Paper) -> Printed:
     """The numbers printed beside a paper's file, at the places that its tables have."""
-    return numbers_at(table_places(paper, expanded(file, paper)), file)
+    places = table_places(paper, expanded(file, paper))
+    return read_printed(file.with_suffix(".printed.csv"), places)
 
 
-def numbers_at(places: Mapping[str, Sequence[Place]], file: Path) -> Printed:
-    """The numbers printed beside a paper's file, at these places of its tables."""
-    printed = read_printed(file.with_suffix(".printed.csv"))
-    odd = {place.table for place in printed.numbers if _by_value(place) != place}
-    there = [x for of_table in places.values() for x in of_table if x.table in odd]
+def read_printed(path: Path, places: Mapping[str, Sequence[Place]] | None = None) -> Printed:
+    """The numbers in the file, if it is there, at these places of tables by the tables' keys.
+
+    Raises `FedbenchError` on two numbers for one place.
+    """
+    rows = list(_rows(path, read_text(path))) if exists(path) else []
+    odd = {place.table for place, _ in rows if _by_value(place) != place}
+    there = [x for of_table in (places or {}).values() for x in of_table if x.table in odd]
     homes = {_by_value(x): x for x in there} | {x: x for x in there}
-    found = [(homes.get(x) or homes.get(_by_value(x)) or x, n) for x, n in printed.numbers.items()]
-    return _once(printed.path, found)
-
-
-def _once(path: Path, found: Iterable[tuple[Place, Stat]]) -> Printed:
-    """The numbers by place; raises `FedbenchError` on two for one place."""
     numbers: dict[Place, Stat] = {}
-    for place, stat in found:
+    for written, stat in rows:
+        place = homes.get(written) or homes.get(_by_value(written)) or written
         if place in numbers:
             raise FedbenchError(f"{path}: line {stat.line} repeats line {numbers[place].line}")
         numbers[place] = stat

@@ -11,7 +11,7 @@ from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
 from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
 from fedbench.paper.paper import Paper, load_papers, only, part_of, selected, with_rounds
-from fedbench.paper.printed_numbers import check_printed, numbers_at, table_places
+from fedbench.paper.printed_numbers import check_printed, read_printed, table_places
 from fedbench.paper.run_checks import check_paper
 from fedbench.paper.scale import Scale, load_scale
 from fedbench.paper.yaml_notation import Where
@@ -126,7 +126,7 @@ def make_plan(
         of_paper = [cell for cell in cells if cell.paper == name]
         check_paper(files[name], paper, points[name], of_paper, trials)
         places = table_places(whole[name], points[name])
-        printed = numbers_at(places, files[name])
+        printed = read_printed(files[name].with_suffix(".printed.csv"), places)
         check_printed(printed, whole[name], places)
     chosen = (pair for run in plan.runs.values() for pair in run.choices())
     registry.require_extras({(kind, choice.name) for kind, choice in chosen})

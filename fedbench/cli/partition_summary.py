@@ -14,9 +14,8 @@ from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition, divide, held, label_counts
 from fedbench.engine.assemble import data_of
 from fedbench.paper.yaml_notation import level_text
+from fedbench.report.values.numbers import axis_name
 from fedbench.spec import RunSpec
-
-_SYMBOLS = {"alpha": "α", "delta": "δ"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Preview:
         entry = registry.find("partition", self.spec.partition.name)
         values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
         inner = [
-            f"{_SYMBOLS.get(k, k)}={level_text(v) if isinstance(v, float) else v}"
+            f"{axis_name(k)}={level_text(v) if isinstance(v, float) else v}"
             for place, (k, v) in enumerate(values.items())
             if v != entry.fields[k] or (place == 0 and type(v) in (int, float))
         ]

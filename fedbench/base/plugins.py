@@ -122,11 +122,11 @@ def find_file(folder: Path, name: str) -> Path:
     return next((place for place in places if exists(place)), places[0])
 
 
-def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
-    """The files in `folder` and in its like in plug-in folders, by stem; `FedbenchError` on two."""
+def files_by_name(folder: Path) -> dict[str, Path]:
+    """YAML files in `folder` and its like in plug-in folders, by stem; `FedbenchError` on two."""
     files: dict[str, Path] = {}
     for place in (folder, *(plugged.root / folder.name for plugged in plugin_folders())):
-        for file in matching(place, pattern):
+        for file in matching(place, "*.yaml"):
             other = files.setdefault(file.stem, file)
             if other.resolve() != file.resolve():
                 raise FedbenchError(f"two files '{file.name}': {other} and {file}; rename one")
@@ -141,7 +141,7 @@ def load_named(
     Where all of them are, and only those named are read, or all if none is. Raises `FedbenchError`
     on a name that is not there, or that is `taken`; `what` says in errors what a file is.
     """
-    files = files_by_name(folder, "*.yaml")
+    files = files_by_name(folder)
     for name in names:
         if name not in files:
             raise FedbenchError(f"{unknown(what, name, files)} ({searched(folder.name)})")

@@ -165,10 +165,10 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
         there_are += "; methods are compared by `fedbench bench`" * (str(folder) in every_method())
         what = "holds no collected runs of a scale" if exists(folder) else "there is no such folder"
         raise FedbenchError(f"{folder}: {what}; {there_are}")
-    written = files_by_name(workflow / "papers", "*.yaml")
+    written = files_by_name(workflow / "papers")
     wanted = papers or tuple(name for name in collected if name in written)
     # of a link the folder where it leads may be that of a scale
-    scales = files_by_name(workflow / "scales", "*.yaml")
+    scales = files_by_name(workflow / "scales")
     places = [Path(os.path.abspath(folder)), folder.resolve()]
     place = next((place for place in places if place.name in scales), places[0])
     return Side(make_plan(workflow, place.name, wanted), place.parent)

@@ -45,7 +45,7 @@ def show(
     A setting that a search chose has the value that the run used. Of several runs the curves are
     drawn together: of a paper the mean over the seeds of each method and setting.
     """
-    if runs[0] in files_by_name(workflow / "papers", "*.yaml"):
+    if runs[0] in files_by_name(workflow / "papers"):
         named = _of_paper(runs[0], runs[1:], workflow, scale, results)
     else:
         named = {each: [_folder(each, results)] for each in runs}

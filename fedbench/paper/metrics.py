@@ -66,7 +66,7 @@ HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run ha
     },
 }
 
-_FILES = ("rounds", *HELD)  # tables of a run's folder
+OF_EVERY_RUN = ("rounds", *HELD)  # tables of runs that need no probe
 _TAKEN = {  # by what a probe declares: columns that are there without it
     "COLUMNS": (*ENGINE, *SCORES, *RunSpec.model_fields, *OF_RUNS),
     "TABLE": ("hue", "seed", "metric"),  # a report adds the first two, and claims the third
@@ -125,7 +125,7 @@ def _declared(probe: registry.Entry, constant: str) -> Any:
     place = f"probe '{name}': {constant}"
     if not isinstance(declared, dict):
         raise FedbenchError(f"{place} = {shown(declared)} must be a mapping, by column's name")
-    if constant == "TABLE" and declared and name in _FILES:
+    if constant == "TABLE" and declared and name in OF_EVERY_RUN:
         raise FedbenchError(f"{place}: a run has a table of that name already; rename the probe")
     for column, meant in declared.items():
         texts = isinstance(meant, tuple) and [*map(type, meant)] == [str, str, str]

@@ -8,12 +8,11 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at
 from fedbench.paper.claims import Together
 from fedbench.paper.grid_points import Cell, Point, matches
-from fedbench.paper.metrics import require_measured, scored
+from fedbench.paper.metrics import OF_EVERY_RUN, require_measured, scored
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import Level, Where, level_text
 from fedbench.spec import RunSpec
 
-_OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
 _Asked = tuple[str, Iterable[str], list[RunSpec]]  # where metrics stand, these, and of which runs
 _Place = tuple[dict[str, Level], int, str]  # a point of a grid, a seed, and the run's id
 
@@ -63,7 +62,7 @@ def _asked_for(paper: Paper, cells: list[Cell], trials: dict[str, RunSpec]) -> I
 
 def _require_watched(place: str, table: str, runs: list[RunSpec]) -> None:
     """Refuse a figure if one of its runs does not write the probe's table that its kind reads."""
-    for run in runs if table not in _OF_EVERY_RUN else ():
+    for run in runs if table not in OF_EVERY_RUN else ():
         if table not in (probe.name for probe in run.watch):
             raise FedbenchError(
                 f"{place} reads the table of the probe '{table}', which run {run.id} does not "

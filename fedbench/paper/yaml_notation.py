@@ -87,7 +87,8 @@ class Target(NamedTuple):
 
     def __str__(self) -> str:
         """As it is written after 'to:'; an accuracy is a number alone."""
-        return f"{self.value:g}" if self.column == "accuracy" else f"{self.column}={self.value:g}"
+        number = level_text(self.value)
+        return number if self.column == "accuracy" else f"{self.column}={number}"
 
 
 class Reading(NamedTuple):

@@ -60,6 +60,11 @@ def test_a_metric_is_read_at_its_moment(frame, text, value):
     assert history_metrics.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
+@pytest.mark.parametrize("moment", ["to:0.45", "to:0.9999999", "to:loss=0.12345678", "mean:10"])
+def test_a_moment_is_written_as_it_was_read(moment):
+    assert reading(f"round@{moment}").moment == moment
+
+
 def test_a_metric_without_a_moment_takes_the_tables(frame):
     assert history_metrics.values(frame, "accuracy", "best") == {"a": 0.5}
     assert reading("accuracy", 50) == Reading("accuracy", 50)

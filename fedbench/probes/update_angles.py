@@ -13,11 +13,6 @@ from fedbench.core.part import Part
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 from fedbench.methods.feddpc import FedDPC
 
-_NEED_LAST = (
-    *("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance"),
-    *("residual_relative_variance", "scaled_relative_variance"),
-)
-
 
 @dataclass(frozen=True)
 class Angles(Probe):
@@ -45,12 +40,12 @@ class Angles(Probe):
         "s_mean": ("Scaling s", "", ""),
         "residual_variance": ("Variance of the residuals", "", ""),
         "scaled_variance": ("Variance, scaled", "", ""),
-        "delta_variance": ("Variance of the updates", "", ""),
-        "update_cosine": ("Cosine of global steps", "", ""),
-        "update_variance": ("Variance of the global steps", "", "lower"),
         "residual_relative_variance": ("Variance of the residuals, relative", "", "lower"),
         "scaled_relative_variance": ("Variance, scaled, relative", "", "lower"),
+        "delta_variance": ("Variance of the updates", "", ""),
         "delta_relative_variance": ("Variance of the updates, relative", "", "lower"),
+        "update_cosine": ("Cosine of global steps", "", ""),
+        "update_variance": ("Variance of the global steps", "", "lower"),
         "update_relative_variance": ("Variance of the global steps, relative", "", "lower"),
     }
     TABLE: ClassVar[Columns] = {
@@ -66,7 +61,7 @@ class Angles(Probe):
 
     def see(self, s: Scene) -> Sight:
         """Measure every round, since the next one needs this round's update."""
-        columns, rows = dict.fromkeys(_NEED_LAST, math.nan), list[Cells]()
+        columns, rows = dict.fromkeys(self.COLUMNS, math.nan), list[Cells]()
         deltas = torch.stack([reply.delta(s.r.w) for reply in s.replies]) / s.r.lr
         vectors = {"delta": deltas}
         if "update" in s.state:

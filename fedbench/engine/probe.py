@@ -79,13 +79,6 @@ class Scene(OneLine):
         return seeded(self.number(purpose), device, users)
 
 
-def require_classes(probe: "Probe", problem: Problem) -> None:
-    """Raise `FedbenchError` if the data have no classes."""
-    if not problem.fed.classes:
-        name = type(probe).__name__.lower()
-        raise FedbenchError(f"watch: {name} needs classes; data set '{problem.data.name}' has none")
-
-
 class Sight(NamedTuple):
     """What a probe measured in a round: columns of the history and rows of its own table."""
 
@@ -121,6 +114,16 @@ class Probe(Checked, ABC):
     def table(self, s: Scene) -> list[Cells]:
         """The rows that a round adds to the probe's table, `<probe>.parquet` in the run folder."""
         return []
+
+
+class OfClasses(Probe):
+    """A probe that measures something of classes."""
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have no classes."""
+        if not problem.fed.classes:
+            said = f"watch: {type(self).__name__.lower()} needs classes"
+            raise FedbenchError(f"{said}; data set '{problem.data.name}' has none")
 
 
 def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:

@@ -9,14 +9,14 @@ from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.core.part import overriding
 from fedbench.engine.local_round import local_round
-from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, OfClasses, Scene, Sight
 from fedbench.engine.problem import ClientResult, Problem
 from fedbench.engine.rounds import asked, prepare
 from fedbench.probes import scores
 
 
 @dataclass(frozen=True)
-class PerClient(Probe):
+class PerClient(scores.OfTestedClients):
     """Accuracy of the scored model at every client, on test data with that client's class shares.
 
     The accuracy at client i is Σ_c q_ic a_c, where a_c is the model's test accuracy of class c and
@@ -41,10 +41,6 @@ class PerClient(Probe):
         "accuracy": ("Accuracy at the client", "fraction", "higher"),
     }
 
-    def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        scores.require_tested(self, problem)
-
     def see(self, s: Scene) -> Sight:
         """Measure the scored model in evaluated rounds."""
         if not s.evaluated:
@@ -63,7 +59,7 @@ class PerClient(Probe):
 
 
 @dataclass(frozen=True)
-class Personal(Probe):
+class Personal(scores.OfTestedClients):
     """Accuracy of the cohort's own models after local training, each on its client's test data.
 
     A client's own model is the one that it trained (FedAvg, fine-tuned for a round), or what a
@@ -86,10 +82,6 @@ class Personal(Probe):
     }
 
     everyone: bool = False  # score all clients, not the round's alone
-
-    def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        scores.require_tested(self, problem)
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client with its own model, and with the global one."""
@@ -116,7 +108,7 @@ def _trained(s: Scene, client: int) -> ClientResult:
 
 
 @dataclass(frozen=True)
-class Locals(Probe):
+class Locals(OfClasses):
     """Mean accuracy of the cohort's local models on the whole test set.
 
     FedGKD paper, Fig. 2. Column: local_accuracy, the mean over the cohort, at every evaluated
@@ -129,17 +121,13 @@ class Locals(Probe):
         ),
     }  # fmt: skip
 
-    def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes."""
-        require_classes(self, problem)
-
     def row(self, s: Scene) -> dict[str, float]:
         """Return the mean accuracy over the cohort."""
         return {"local_accuracy": scores.mean_accuracy(s.problem, s.local)}
 
 
 @dataclass(frozen=True)
-class Changes(Probe):
+class Changes(OfClasses):
     """Test accuracy per class before and after a client's local training (ASD paper, Fig. 1).
 
     Table: round, client, label; count, the client's training samples of the class; held, 'rare' if
@@ -165,7 +153,7 @@ class Changes(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` without classes, or if round `at` is after the last."""
-        require_classes(self, problem)
+        super().require(problem)
         if self.at and self.at > problem.spec.rounds:
             raise FedbenchError(
                 f"watch: changes at = {self.at}, but the run has {problem.spec.rounds} rounds"

@@ -17,7 +17,7 @@ from fedbench.base.checks import Count, NonNegative
 from fedbench.core.flat_network import Model
 from fedbench.core.ops import dot
 from fedbench.core.round_data import Batch, Turn, weighted_mean
-from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, OfClasses, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
 from fedbench.engine.rounds import mix_buffers
 from fedbench.methods.asd import ASD
@@ -48,7 +48,7 @@ class Clients:
 
 
 @dataclass(frozen=True)
-class Dissimilarity(Probe):
+class Dissimilarity(OfClasses):
     """Gradient dissimilarity G_d of the regularised client losses, after the last round.
 
     ASD paper, section 3.3: over all K clients and all of their data, at the mean of the cohort's
@@ -89,10 +89,6 @@ class Dissimilarity(Probe):
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
     clients: Count = 2  # how many clients' models to measure beside their mean
-
-    def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes."""
-        require_classes(self, problem)
 
     def see(self, s: Scene) -> Sight:
         """Measure every model and λ at the last round."""

@@ -16,7 +16,7 @@ from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model
 from fedbench.core.rng import torch_generator
-from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, OfClasses, Scene, Sight
 from fedbench.engine.problem import Problem
 from fedbench.probes.scores import mean_accuracy
 
@@ -24,7 +24,7 @@ _PIECE = 10_000  # points of the plane per pass
 
 
 @dataclass(frozen=True)
-class Embedding(Probe):
+class Embedding(OfClasses):
     """t-SNE of the test features of the global model and of a client's, after the last round.
 
     FedGKD paper, Fig. 2. Features are the classifier's inputs, for a fixed subset of the test set;
@@ -56,7 +56,7 @@ class Embedding(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` without classes, without a head, or with too little to map."""
-        require_classes(self, problem)
+        super().require(problem)
         if not problem.task.net.has_head:
             raise FedbenchError("watch: embedding needs a module with children body and head")
         samples = min(self.samples, len(problem.data.y_test))
@@ -106,7 +106,7 @@ def silhouette(features: NDArray[np.float64], labels: NDArray[np.int64]) -> floa
 
 
 @dataclass(frozen=True)
-class Regions(Probe):
+class Regions(OfClasses):
     """Predictions of the cohort's models and the scored model in the plane, at the last round.
 
     FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global' for the
@@ -128,7 +128,7 @@ class Regions(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` without classes, or if samples are not two numbers."""
-        require_classes(self, problem)
+        super().require(problem)
         if problem.data.shape != (2,) or problem.data.vocabulary:
             told = f"samples of '{problem.data.name}' have shape {problem.data.shape}, not (2,)"
             raise FedbenchError(f"watch: regions draws a plane, but {told}")

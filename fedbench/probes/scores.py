@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Model
-from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, OfClasses, Probe, Scene, Sight
 from fedbench.engine.problem import Problem, predictions
 
 
@@ -46,26 +46,26 @@ def accuracy_at(problem: Problem, model: Model, clients: Sequence[int]) -> Tenso
     return torch.stack([right[rows[i]].mean() for i in clients])
 
 
-def require_tested(probe: Probe, problem: Problem) -> None:
-    """Warn of clients that the probe leaves out, as nothing of theirs is in the test set.
+class OfTestedClients(OfClasses):
+    """A probe of clients, without those of whom nothing is in the test set."""
 
-    Raises `FedbenchError` if it leaves out all clients, or if the data have no classes.
-    """
-    require_classes(probe, problem)
-    name, clients = type(probe).__name__.lower(), problem.fed.K
-    if problem.own_test is None:
-        tested = np.unique(problem.scorers[""].y.cpu().numpy())
-        left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
-        why = "hold only classes of which the test set has no sample"
-    else:
-        left_out = sum(not len(rows) for rows in problem.own_test.rows)
-        why = "have no test sample of their own"
-    if left_out == clients:
-        raise FedbenchError(f"watch: {name} has nothing to measure: all {clients} clients {why}")
-    if left_out:
-        warnings.warn(
-            f"{name}: {left_out} of {clients} clients {why}; they are left out", stacklevel=2
-        )
+    def require(self, problem: Problem) -> None:
+        """Warn of clients that are left out; raise `FedbenchError` if all are, or no classes."""
+        super().require(problem)
+        name, clients = type(self).__name__.lower(), problem.fed.K
+        if problem.own_test is None:
+            tested = np.unique(problem.scorers[""].y.cpu().numpy())
+            left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
+            why = "hold only classes of which the test set has no sample"
+        else:
+            left_out = sum(not len(rows) for rows in problem.own_test.rows)
+            why = "have no test sample of their own"
+        if left_out == clients:
+            said = f"watch: {name} has nothing to measure"
+            raise FedbenchError(f"{said}: all {clients} clients {why}")
+        if left_out:
+            said = f"{name}: {left_out} of {clients} clients {why}"
+            warnings.warn(f"{said}; they are left out", stacklevel=2)
 
 
 def worst_tenth(accuracies: Tensor) -> Tensor:

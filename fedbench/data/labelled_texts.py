@@ -117,9 +117,3 @@ def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int6
         for row, encoding in enumerate(encodings, first):
             ids[row, : len(encoding.ids)] = encoding.ids
     return ids
-
-
-def read_text(file: Path) -> str:
-    """The text of a file, its line ends as they are."""
-    with failing("the file is not readable UTF-8 text", "put a sound one in its place"):
-        return file.read_bytes().decode("utf-8")

@@ -172,7 +172,7 @@ def test_a_deep_tree_is_read():
 BAD_NEWS = [
     ("", "the training texts have 0 different labels; agnews has 4"),
     (" \n\n", "line 1 is [' ']; it must be AG News"),
-    (b'"1","na\xefve"\n', "the file is not readable UTF-8 text (UnicodeDecodeError: 'utf-8'"),
+    (b'"1","na\xefve"\n', "not UTF-8 text (byte 8)"),
     ('"5","title","text"\n', "line 1 is ['5', 'title', 'text']; it must be AG News as com"),
     ('"0","title"\n', "line 1 is ['0', 'title']"),
     ('"Class Index","Title"\n', "line 1 is ['Class Index', 'Title']"),
@@ -195,7 +195,7 @@ def test_damaged_news_are_refused_naming_file_and_line(content, sentence, tmp_pa
 
 BAD_REVIEWS = [
     ("", "the training texts have 0 different labels; sst5 has 5"),
-    (b"__label__1 \xff", "not readable UTF-8 text"),
+    (b"__label__1 \xff", "not UTF-8 text (byte 12)"),
     ("__label__6 good\n", "line 1 is '__label__6 good' ('__label__6 good' is left"),
     ("__label__0 good\n", "line 1 is '__label__0 good'"),
     ("__label__ good\n", "line 1 is '__label__ good'"),
@@ -224,7 +224,7 @@ def refused(source, folder, sentence, place):
 def test_a_folder_in_the_files_place_is_refused(tmp_path):
     put(tmp_path, "ag_news", test=NEWS)
     (tmp_path / "ag_news" / "train.csv").mkdir()
-    refused(AGNews(), tmp_path, "IsADirectoryError", tmp_path / "ag_news" / "train.csv")
+    refused(AGNews(), tmp_path, "(Is a directory)", tmp_path / "ag_news" / "train.csv")
 
 
 @pytest.mark.parametrize(

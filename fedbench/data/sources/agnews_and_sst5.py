@@ -12,8 +12,8 @@ import numpy as np
 
 from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError, at, failing, shown
-from fedbench.base.files import atomic, exists, sha256_of
-from fedbench.data.labelled_texts import Kind, Length, Texts, TextSet, read_text
+from fedbench.base.files import atomic, exists, read_text, sha256_of
+from fedbench.data.labelled_texts import Kind, Length, Texts, TextSet
 from fedbench.data.partition import by_class
 from fedbench.data.source import obtain
 
@@ -79,9 +79,8 @@ class AGNews(TextSet):
 
 def _read_news(file: Path) -> Texts:
     obtain(_NEWS_REMOTES[file.name], file, f"put {_NEWS} there")
-    news = []
+    news, reader = [], csv.reader(io.StringIO(read_text(file)), strict=True)
     with at(f"agnews ({file})"):
-        reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
         try:
             for row in reader:
                 label, text = "".join(row[:1]), " ".join(row[1:]).strip()
@@ -138,8 +137,8 @@ class SST5(TextSet):
         origin = {"source": "txt", "file": str(place)}
         parts: list[Texts] = []
         for file in (place / name for name in files):
+            lines = enumerate(map(str.strip, read_text(file).split("\n")), 1)
             with at(f"sst5 ({file})"):
-                lines = enumerate(map(str.strip, read_text(file).split("\n")), 1)
                 parts.append([_review(line, n) for n, line in lines if line])
             origin[f"sha256 {file.name}"] = sha256_of(file)
         return parts, origin

@@ -13,22 +13,20 @@ from fedbench.data.columns_and_channels import Scales
 from fedbench.data.dataset import Dataset
 
 
-def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
-    """Samples on the device, in their stored type; images become (N, channels, H, W)."""
+def samples(
+    x: NDArray[np.generic], y: NDArray[np.generic], device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Samples on the device, in their stored type, images as (N, channels, H, W), and labels.
+
+    Classes are integers, other labels in the run's precision.
+    """
     if x.ndim == 4:  # a view; copied below, unless it was stored channels first
         x = x.transpose(0, 3, 1, 2)
     elif x.ndim == 3:
         x = x[:, np.newaxis]
-    return torch.as_tensor(np.ascontiguousarray(x), device=device)
-
-
-def samples(
-    x: NDArray[np.generic], y: NDArray[np.generic], device: torch.device, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """The same as `images`, and labels: classes as integers, others in the run's precision."""
     labels = torch.as_tensor(y, device=device)
-    whole = not labels.is_floating_point()
-    return images(x, device), labels.long() if whole else labels.to(dtype)
+    kind = dtype if labels.is_floating_point() else torch.long
+    return torch.as_tensor(np.ascontiguousarray(x), device=device), labels.to(kind)
 
 
 def preparation(data: Dataset, scales: Scales | None, net: Net) -> Callable[[Tensor], Tensor]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.engine.preprocessing import images as as_tensor
+from fedbench.engine.preprocessing import samples
 
 GREY = {
     "name": "toy",
@@ -78,11 +78,12 @@ def test_images_with_their_channels_first_are_refused_unless_it_is_said(refuses,
 
 def test_the_network_sees_images_with_their_channels_first_as_they_were():
     x, make = images(3, 16, 16)
-    seen = as_tensor(make(channels="first").x_train, torch.device("cpu"))
+    data = make(channels="first")
+    seen, _ = samples(data.x_train, data.y_train, torch.device("cpu"), torch.float32)
     assert np.array_equal(seen.numpy(), x)
     y, usual = np.arange(4) % 2, x.transpose(0, 2, 3, 1).copy()
     same = Dataset("own", usual, y, usual, y, 2)
-    assert make(channels="first").checksum == same.checksum
+    assert data.checksum == same.checksum
 
 
 @pytest.mark.parametrize("sample", [(16, 16, 3), (24, 32, 1), (7, 7, 512), (8, 8, 8), (4, 4, 5)])

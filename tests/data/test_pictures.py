@@ -44,7 +44,8 @@ def test_imagenet100_is_scaled_cropped_and_mapped_from_disk(tmp_path):
     unpacked(hundred(), tmp_path / "imagenet100")
     data = ImageNet100(size=8).load(tmp_path)
     assert isinstance(data.x_train, np.memmap)
-    x = preprocessing.images(data.x_train, torch.device("cpu"))
+    cpu = torch.device("cpu")
+    x, _ = preprocessing.samples(data.x_train, data.y_train, cpu, torch.float32)
     assert x.is_contiguous()
     assert x.shape == (100, 3, 8, 8)
     assert np.shares_memory(x.numpy(), data.x_train)  # trained on as it lies on disk

@@ -40,6 +40,10 @@ def check_references(paper: "Paper") -> None:
             registry.require_known("facts", facts.kind.name, facts.kind.params)
     for name, claim in paper.claims.items():
         _check_claim(f"claims.{name}", claim, paper)
+    _check_first_page(paper)
+
+
+def _check_first_page(paper: "Paper") -> None:
     if paper.headline:
         known = {**paper.claims, **paper.figures}
         require_among("headline", "claim or figure", paper.headline, known)
@@ -129,11 +133,7 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
     check_where(f"{place}.where", item.where, grid.axes)
     if isinstance(item, Table):
         once, again = (*item.rows, *item.columns, *item.over), list[str]()
-        check_where(f"{place}.minus", item.minus, grid.axes)
-        for level in item.controls:
-            require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
-        if item.printed:
-            require_among(f"{place}.printed", "table", item.printed, paper.tables)
+        _check_table(place, item, grid, paper)
     else:  # panels may be the hue, or stand along the bottom, too
         once, again = (*item.panels, *item.over), _again(place, item)
     for axis in (*once, *again):
@@ -144,6 +144,14 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
         if axis not in (*once, *again) and len(as_tuple(item.where.get(axis, levels))) > 1:
             told = f"axis '{axis}' has several levels and is not shown"
             raise FedbenchError(f"{place}: {told}; choose one level in 'where', or show it")
+
+
+def _check_table(place: str, table: Table, grid: Grid, paper: "Paper") -> None:
+    check_where(f"{place}.minus", table.minus, grid.axes)
+    for level in table.controls:
+        require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
+    if table.printed:
+        require_among(f"{place}.printed", "table", table.printed, paper.tables)
 
 
 def _again(place: str, figure: Figure) -> list[str]:

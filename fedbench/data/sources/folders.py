@@ -14,7 +14,7 @@ from fedbench.base.errors import FedbenchError, at, failing, require_among
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.image_sets import decoded
-from fedbench.data.npz_and_csv_files import Samples, dataset, numbered, split
+from fedbench.data.npz_and_csv_files import Samples, dataset, different, numbered, split
 from fedbench.data.source import Source
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -44,6 +44,7 @@ class Folder(Source):
         parts = [self._listed(home / half) for half in ([""] if whole else halves)]
         with at(f"folder ({home})"):
             if whole:
+                different("classes", parts[0].y)
                 strata = parts[0].y if self.by == "class" else parts[0].groups
                 parts = split(parts[0], strata, self.test, self.seed)
                 origin["test set"] = f"{self.test:g} of every {self.by}, drawn by seed {self.seed}"

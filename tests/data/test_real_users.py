@@ -58,6 +58,11 @@ def test_without_files_the_error_says_what_to_fetch(tmp_path):
         ('{"users": ["a"]}', "is not a file of LEAF"),
         ('{"users": ["a"], "user_data": {"a": {"x": [[1, 2]], "y": [0]}}}', "must be 784 numbers"),
         ('{"users": ["a"], "user_data": {"a": {"x": [[1]], "y": []}}}', "1 samples, 0 labels"),
+        (
+            '{"users": ["a", "b"], "user_data": {"a": {"x": [[1], [2]], "y": [0]}, '
+            '"b": {"x": [[3]], "y": [1, 1]}}}',
+            "user 'a' has 2 samples, 1 labels",
+        ),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path, content, said):

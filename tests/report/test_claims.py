@@ -254,6 +254,12 @@ def test_a_difference_that_never_varies_is_no_test() -> None:
     assert "no spread to test" in say("claims.note", row)
 
 
+def test_a_tiny_p_value_is_told_by_its_bound() -> None:
+    found = at((*[5.0] * 9, 5.001), "full")
+    assert found.rows[0].p < 0.0001
+    assert told("claims.reason", found, ["+5.00 points", "p < 0.0001"])
+
+
 def told(name: str, of: object, facts: list[str]) -> bool:
     """Whether the words say all of these facts, in this order."""
     said, at = say(name, of), 0

@@ -166,12 +166,14 @@ class Leaf(Source):
                 content = json.loads(file.read_text(encoding="utf-8"))
                 for name in content["users"]:
                     held = content["user_data"][name]
+                    if len(held["x"]) != len(held["y"]):
+                        counts = f"{len(held['x'])} samples, {len(held['y'])} labels"
+                        raise FedbenchError(f"{file}: user '{name}' has {counts}")
                     samples.x.extend(held["x"])
                     samples.y.extend(held["y"])
                     samples.groups.extend([name] * len(held["x"]))
-        if not samples.x or len(samples.x) != len(samples.y):
-            counts = f"{len(samples.x)} samples, {len(samples.y)} labels"
-            raise FedbenchError(f"{home / subset}: {counts}")
+        if not samples.x:
+            raise FedbenchError(f"{home / subset}: its files hold no samples")
         return samples._replace(groups=np.array(samples.groups))
 
 

@@ -87,6 +87,13 @@ def test_a_figure_of_a_probe_s_table_needs_runs_that_write_it(refuses, tmp_path,
         make_plan(project(tmp_path, paper), "paper")
 
 
+@pytest.mark.parametrize("table", ["clients", "holdings"])
+def test_a_figure_of_a_table_of_every_run_needs_no_probe(tmp_path, table):
+    kind = f"{{boxes: {{table: {table}, column: count}}}}"
+    paper = PAPER.replace("figures:\n", f"figures:\n  f: {{title: F, grid: main, kind: {kind}}}\n")
+    assert "f" in make_plan(project(tmp_path, paper), "paper").papers["tiny"].figures
+
+
 def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):
     paper = table("metrics: [acuracy]")
     with refuses(r"tiny\.yaml: tables\.table1\.metrics: no metric 'acuracy'"):

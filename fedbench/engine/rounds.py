@@ -18,7 +18,7 @@ from fedbench.core.part import overriding
 from fedbench.core.rng import torch_generator
 from fedbench.core.round_data import Gradient, Round, State, Turn, only_in_ask, weighted_mean
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem
-from fedbench.spec import Augment, RunSpec
+from fedbench.spec import Augment
 
 _CHUNK = 500  # samples per pass of the full gradient
 
@@ -117,32 +117,41 @@ def prepare(
 
 def rows_of_batches(problem: Problem, t: int, client: int, amount: int) -> list[Tensor]:
     """The rows of each batch of a client's turn of so many epochs or, by the spec, steps."""
-    its, lone = problem.rows[client], problem.task.net.has_batch_norm
-    indices = batches(problem.spec, t, client, its, amount, drop_single=lone)
+    spec, its = problem.spec, problem.rows[client]
+    epochs, steps = (None, amount) if spec.steps else (amount, None)
+    lone = problem.task.net.has_batch_norm
+    indices = batches(spec.seed, t, client, its, spec.batch, epochs, steps, drop_single=lone)
     rows = torch.cat(indices).to(problem.device)  # one copy, not one per batch
     return list(torch.split(rows, [len(batch) for batch in indices]))
 
 
 def batches(
-    spec: RunSpec, t: int, client: int, rows: Tensor, amount: int, drop_single: bool = False
+    seed: int,
+    round_: int,
+    client: int,
+    rows: Tensor,
+    batch: int | None,
+    epochs: int | None,
+    steps: int | None,
+    drop_single: bool = False,
 ) -> list[Tensor]:
-    """Indices of one turn's batches: `amount` shuffled passes or, by the spec, the first batches.
+    """Indices of one turn's batches: `epochs` shuffled passes, or the first `steps` batches.
 
-    Batches are of a client's samples `rows` (n,); `drop_single` leaves out a last one with one
-    sample, which batch norm cannot use. A short last batch is used (convention 10).
+    Batches have `batch` of a client's samples `rows` (n,), or all; `drop_single` leaves out a last
+    one with one sample, which batch norm cannot use. A short last batch is used (convention 10).
     """
-    size = spec.batch or len(rows)
-    generator = torch_generator(spec.seed, t, client, "batches")
+    size = batch or len(rows)
+    generator = torch_generator(seed, round_, client, "batches")
     indices: list[Tensor] = []
     passes = 0
-    while (len(indices) if spec.steps else passes) < amount:
+    while passes < epochs if epochs else len(indices) < (steps or 0):
         order = rows[torch.randperm(len(rows), generator=generator)]
         pieces = list(torch.split(order, size))
         if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
             pieces.pop()
         indices += pieces
         passes += 1
-    return indices[:amount] if spec.steps else indices
+    return indices if epochs else indices[:steps]
 
 
 def views(

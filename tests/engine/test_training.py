@@ -121,26 +121,23 @@ def test_an_epoch_shows_every_sample_once_and_keeps_the_short_batch():
 @settings(max_examples=50, deadline=None)
 def test_batches_cover_every_pass(n, size, epochs):
     rows = torch.arange(100, 100 + n)
-    found = batches(RunSpec(batch=size), 0, 0, rows, epochs)
+    found = batches(0, 0, 0, rows, size, epochs, None)
     per_pass = -(-n // size)
     assert len(found) == epochs * per_pass
     for first in range(0, len(found), per_pass):
         one = torch.cat(found[first : first + per_pass])
         assert torch.equal(one.sort().values, rows)
-    taken = batches(RunSpec(batch=size, steps=1), 0, 0, rows, per_pass + 1)
+    taken = batches(0, 0, 0, rows, size, None, per_pass + 1)
     assert len(taken) == per_pass + 1
     assert all(torch.equal(a, b) for a, b in zip(taken, found, strict=False))
 
 
 def test_batches_are_a_function_of_seed_round_and_client():
     rows = torch.arange(50)
-
-    def drawn(seed, t, client):
-        return torch.cat(batches(RunSpec(seed=seed, batch=7), t, client, rows, 1))
-
-    assert torch.equal(drawn(0, 0, 0), drawn(0, 0, 0))
+    here = [torch.cat(batches(*who, rows, 7, 1, None)) for who in [(0, 0, 0)] * 2]
+    assert torch.equal(*here)
     for who in [(1, 0, 0), (0, 1, 0), (0, 0, 1)]:
-        assert not torch.equal(drawn(0, 0, 0), drawn(*who))
+        assert not torch.equal(here[0], torch.cat(batches(*who, rows, 7, 1, None)))
 
 
 def test_full_batch_one_step_is_gradient_descent_on_all_data():
@@ -165,7 +162,7 @@ def by_hand(data, model, spec, make):
     x = x.to(next(model.parameters()).dtype)
     for t in range(spec.rounds):
         optimiser = make(model.parameters(), spec.lr * spec.lr_decay**t)
-        for rows in batches(spec, t, 0, torch.arange(len(y)), 2):
+        for rows in batches(spec.seed, t, 0, torch.arange(len(y)), spec.batch, 2, None):
             optimiser.zero_grad()
             F.cross_entropy(model(x[rows]), y[rows]).backward()
             if spec.clip:

@@ -110,8 +110,8 @@ def calibrate(
 ) -> tuple[pd.DataFrame, Tensor]:
     """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`.
 
-    A row per client: train_samples, test_samples, accuracy and that of x_T, global_accuracy, both
-    fractions, NaN without test samples; and the classifiers (K, d_head).
+    A row per client: test_samples, accuracy and that of x_T, global_accuracy, both fractions, NaN
+    without test samples; and the classifiers (K, d_head).
     """
     small = _on_features(problem, global_model, parts, how)
     fed, start, K = small.fed, small.fed.start, problem.spec.clients
@@ -131,7 +131,6 @@ def calibrate(
     rows = [
         {
             "client": i,
-            "train_samples": len(problem.rows[i]),
             "test_samples": len(share),
             "accuracy": float(_right(small, heads[i], x[share], y[share]).mean()),
             "global_accuracy": float(right[share].mean()),

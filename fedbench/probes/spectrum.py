@@ -27,7 +27,8 @@ from fedbench.models.fast_pooling import usual_pooling
 
 Pair = Annotated[int, Ge(2)]
 
-_CHUNK = {"cpu": 50, "cuda": 250}  # samples per pass: a CPU's cache holds them
+# samples per pass: on a CPU their activations stay in its cache, on a GPU an operation has many
+_CHUNK = {"cpu": 50, "cuda": 250}
 _DENSE = 32  # up to so many weights the matrix is formed
 _APART = 1e-3  # relative; in single precision the largest networks' products are 1e-6 apart
 

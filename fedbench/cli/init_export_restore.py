@@ -29,9 +29,7 @@ _PROFILE = "profiles/slurm/config.yaml"  # where a cluster's account and partiti
 _STARTED = "Where the workflow was started. Default: the working folder."
 _PAPERS = "Names of papers. Default: all papers."
 _ALSO = "The same, separated by commas. Default: all papers."
-_EXPORTS = (
-    f"Folders that `fedbench export` wrote, or tables of runs in these. Default: {PUBLISHED}."
-)
+_EXPORTS = f"Folders that `fedbench export` wrote, or tables of runs there. Default: {PUBLISHED}."
 _FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml", _PROFILE)
 
 

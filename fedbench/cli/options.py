@@ -34,9 +34,7 @@ DATA_SET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 THREADS = "Threads that train clients side by side, with the same results for any number."
 
 Results = Annotated[Path, typer.Option(help=_RESULTS)]
-Workflow = Annotated[
-    Path, typer.Option(callback=_workflow, help="Folder with papers/ and scales/.")
-]
+Workflow = Annotated[Path, typer.Option(callback=_workflow, help="Folder with papers/, scales/.")]
 DataFolder = Annotated[Path | None, typer.Option(help=_DATA)]
 Scale = Annotated[str, typer.Option(help=_SCALE)]
 Papers = Annotated[str, typer.Option(help=_PAPERS)]

@@ -48,6 +48,8 @@ def show(
     if runs[0] in files_by_name(workflow / "papers"):
         named = _of_paper(runs[0], runs[1:], workflow, scale, results)
     else:
+        if len(runs) > _CURVES:
+            raise FedbenchError(f"{len(runs)} runs are named, and {_CURVES} curves have room")
         named = {each: [_folder(each, results)] for each in runs}
     first, *others = named.values()
     if others or len(first) > 1:
@@ -118,16 +120,17 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
     import pandas as pd
 
     curves, rows = {}, []
-    for mark, (label, folders) in zip("abcdefghijklmnopqrstuvwxyz", named.items(), strict=False):
-        histories = [folder.history() for folder in folders if folder.has_record()]
-        if not histories:
+    for label, folders in named.items():
+        if not all(folder.has_record() for folder in folders):
             raise FedbenchError(f"{label}: is not finished; `fedbench show` of it alone says more")
-        plotted = _column(column, histories[0])
+    read = {label: [folder.history() for folder in folders] for label, folders in named.items()}
+    plotted = _column(column, *(each for of_label in read.values() for each in of_label))
+    for mark, (label, histories) in zip("abcdefgh", read.items(), strict=False):
         runs = pd.concat([each.set_index("round")[plotted] for each in histories], axis=1).ffill()
         last, std = runs.iloc[-1].mean(), runs.iloc[-1].std()
         curves[mark] = runs.mean(axis=1)
-        number = f"{last:.4g}" + (f" ± {std:.2g}" if len(folders) > 1 else "")
-        ids = "\n".join(folder.path.name for folder in folders)
+        number = f"{last:.4g}" + (f" ± {std:.2g}" if len(histories) > 1 else "")
+        ids = "\n".join(folder.path.name for folder in named[label])
         rows.append({"": mark, "curve": label, f"last {plotted}": number, "runs": ids})
     console.print(table_of(rows))
     console.print(_plot(curves, plotted), highlight=False)
@@ -182,10 +185,11 @@ def _folder(run: str, results: Path) -> "RunFolder":
     return Results(results).run(fitting[0])
 
 
-def _column(asked: str, history: "pd.DataFrame") -> str:
-    if asked and asked not in history:
-        raise unknown("column", asked, history.columns)
-    return asked or ("accuracy" if "accuracy" in history else "loss")
+def _column(asked: str, *histories: "pd.DataFrame") -> str:
+    for history in histories:
+        if asked and asked not in history:
+            raise unknown("column", asked, history.columns)
+    return asked or ("accuracy" if all("accuracy" in each for each in histories) else "loss")
 
 
 def how_it_ended(record: Mapping[str, Any]) -> str:

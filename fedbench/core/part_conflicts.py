@@ -143,9 +143,7 @@ def refuse_missing(
     for part in parts:
         needs = f"{type(part).__name__} needs"
         if part.needs_projection and not projection:
-            raise FedbenchError(
-                f"projection: {needs} a projection head; set projection (its width)"
-            )
+            raise FedbenchError(f"projection: {needs} a projection head; set projection, its width")
         if part.proxy_data and not validation:
             raise FedbenchError(f"validation = 0: {needs} held-out data; set validation above 0")
         if part.needs_head and not has_head:

@@ -158,9 +158,7 @@ class Dataset:
         x, y = (_native(name, getattr(self, name)) for name in (x_name, y_name))
         x = _channels_last(x_name, x, self.channels)
         fits = x.dtype.name in _PIXELS and x.ndim in (2, 3, 4)
-        rule = (
-            f"it must be one of {', '.join(_PIXELS)}, as (N, features), (N, H, W) or (N, H, W, C)"
-        )
+        rule = f"it must be one of {', '.join(_PIXELS)}, as (N, features), (N, H, W), (N, H, W, C)"
         if self.vocabulary:
             fits = x.dtype.kind in "iu" and x.ndim == 2
             rule = "token ids must be integers (N, tokens)"

@@ -97,9 +97,12 @@ def read_csv(
         rows, at_a_time = chain([first], rows), max(1, _CELLS // len(columns))
         while some := [*islice(rows, at_a_time)]:
             pieces.append(_read(some, columns, texts))
-    x = np.concatenate([x for x, _ in pieces])
-    words = {name: [word for _, each in pieces for word in each[name]] for name in texts}
     names = tuple(name for name in columns if name not in texts)
+    for name, *truths in zip(names, *(truths for *_, truths in pieces), strict=True):
+        if len({*truths}) > 1:
+            raise FedbenchError(f"column {name!r} mixes true and false with numbers")
+    x = np.concatenate([x for x, *_ in pieces])
+    words = {name: [word for _, each, _ in pieces for word in each[name]] for name in texts}
     _refuse_index(x, names)
     y = (_measured if numbers else _labels)(words[label], label)
     return Samples(x, y, np.array(words[group]) if group else None), names, label
@@ -120,13 +123,14 @@ def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 def _read(
     rows: Sequence[tuple[int, list[str]]], columns: list[str], texts: list[str]
-) -> tuple[NDArray[np.float32], pd.DataFrame]:
-    """The features of some rows, and the columns `texts` as they are written; all are checked."""
+) -> tuple[NDArray[np.float32], pd.DataFrame, list[bool]]:
+    """The features of some rows, checked, columns `texts` as written, which are true or false."""
     table = pd.DataFrame([cells for _, cells in rows], columns=columns, dtype=object)
     words = table[texts].apply(lambda cells: cells.str.strip())
     written = table.drop(columns=texts)
+    read = written.apply(_numbers)
     with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
-        x = written.apply(_numbers).to_numpy(np.float32)
+        x = read.to_numpy(np.float32)
     bad, missing = ~np.isfinite(x), words.isin(MISSING).to_numpy().any(axis=1)
     if bad.any() or missing.any():
         strange = bad & ~written.apply(_is_truth).to_numpy()
@@ -140,7 +144,7 @@ def _read(
         raise FedbenchError(
             f"{line}, column {name!r} has {cell!r}; features must be finite numbers"
         )
-    return x, words
+    return x, words, [kind == "bool" for kind in read.dtypes]
 
 
 def _is_truth(cells: pd.Series) -> pd.Series:

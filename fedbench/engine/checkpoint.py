@@ -142,10 +142,8 @@ class Checkpoints:
             self._try_to_save(progress)
         if signals.requested() and not over:
             where = self._try_to_save(progress)
-            run_id, rounds = self._problem.identity.id, self._problem.spec.rounds
-            signals.stop_if_requested(
-                f"after round {progress.round} of {rounds} of {run_id}; {where}"
-            )
+            key, rounds = self._problem.identity.id, self._problem.spec.rounds
+            signals.stop_if_requested(f"after round {progress.round} of {rounds} of {key}; {where}")
 
     def _try_to_save(self, progress: Progress) -> str:
         """Save a checkpoint; says where. One that cannot be written ends no run."""

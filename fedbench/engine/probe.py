@@ -4,6 +4,7 @@ from abc import ABC
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -126,10 +127,11 @@ class OfClasses(Probe):
             raise FedbenchError(f"{said}; data set '{problem.data.name}' has none")
 
 
-def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
+def checked_sight(probe: Probe, s: Scene, taken: Collection[str], table: Sequence[Cells]) -> Sight:
     """What a probe sees, in numbers of Python's own: a checkpoint with NumPy's is not read.
 
     taken: the columns that the run has without probes. Two probes may share one that both declare.
+    table: the rows that the probe wrote before.
     """
     seen, wrote = probe.see(s), f"watch: {type(probe).__name__.lower()} wrote"
     for column in seen.columns if s.evaluated else ():
@@ -141,7 +143,13 @@ def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
             raise FedbenchError(said)
     columns = _own(seen.columns if s.evaluated else {}, int | float, wrote, "; it must be a number")
     of_table = " of its table; it must be a number or a word"
-    return Sight(columns, [_own(row, int | float | str, wrote, of_table) for row in seen.rows])
+    rows = [_own(row, int | float | str, wrote, of_table) for row in seen.rows]
+    for column, value in chain.from_iterable(map(dict.items, rows)):
+        first = next(row[column] for row in chain(table, rows) if column in row)
+        if isinstance(first, str) != isinstance(value, str):
+            both = f"{shown(first)} and {shown(value)} into the column '{column}' of its table"
+            raise FedbenchError(f"{wrote} {both}; a column has numbers or words, not both")
+    return Sight(columns, rows)
 
 
 def _own(values: dict[str, Any], kinds: Any, wrote: str, rule: str) -> dict[str, Any]:

@@ -258,7 +258,7 @@ class Training:
             watching = zip(self.probes, progress.memory, progress.tables, strict=True)
             for probe, mine, table in watching:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
-                    seen = checked_sight(probe, replace(scene, state=mine), taken)
+                    seen = checked_sight(probe, replace(scene, state=mine), taken, table)
                 require_tensors(probe, mine)
                 table += seen.rows
                 row |= seen.columns

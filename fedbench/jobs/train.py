@@ -117,9 +117,7 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
             return code
         if code == 0:
             break
-        lost = [
-            each for each in left if run_states.left_by(Results(results).run(each), child.pid or 0)
-        ]
+        lost = [x for x in left if run_states.left_by(Results(results).run(x), child.pid or 0)]
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
         by = signal.Signals(-code)

@@ -185,17 +185,19 @@ def cut(settings: Settings, by: Cut) -> Settings:
         small["tune"] = small["tune"] | {"trials": shorter | small["tune"].get("trials", {})}
     match small.get("tune"):
         case {"first": dict(first)}:
-            shorter = _above(first, numbers.limit | numbers.trial_limit)
+            limits = numbers.limit | numbers.trial_limit
+            shorter = _above(first, {k: most for k, most in limits.items() if k in first})
             small["tune"] = small["tune"] | {"first": first | shorter}
     return small
 
 
 def _above(settings: Settings, limits: dict[str, float]) -> Settings:
-    """The limits of the numbers among the settings that are above them."""
+    """The limits of the numbers among the settings, left at their defaults or not, above them."""
+    values = {key: settings.get(key, RunSpec.model_fields[key].default) for key in limits}
     return {
-        field: type(settings[field])(most)
-        for field, most in limits.items()
-        if isinstance(settings.get(field), int | float) and settings[field] > most
+        key: type(values[key])(most)
+        for key, most in limits.items()
+        if isinstance(values[key], int | float) and values[key] > most
     }
 
 

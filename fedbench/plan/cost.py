@@ -82,7 +82,7 @@ def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str
         key = run.model_dump_json(exclude={"seed"})
         if key not in by_settings:
             trained, scored = passes(run, *sizes(run.dataset))
-            work, rows = trained + _EVALUATION * scored, run.rounds / run.eval_every
+            work, rows = trained + _EVALUATION * scored, -(-run.rounds // run.eval_every)
             cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
             by_settings[key] = cost
         by_run[run_id] = by_settings[key]
@@ -95,7 +95,7 @@ def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
     share = train * (1 - run.validation) / run.clients
     unit = min(run.batch or share, share) if run.steps else share
     work = run.work.build("work").mean(run.most) * unit
-    scored = (test + train * run.validation) * (run.rounds // run.eval_every)
+    scored = (test + train * run.validation) * -(-run.rounds // run.eval_every)
     return run.rounds * cohort * work, scored
 
 

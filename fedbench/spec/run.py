@@ -52,9 +52,7 @@ class RunSpec(RunSettings):
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":
         if self.epochs and self.steps:
-            raise ValueError(
-                f"epochs = {self.epochs}, steps = {self.steps} are both given; keep one"
-            )
+            raise ValueError(f"epochs = {self.epochs}, steps = {self.steps} are both set; keep one")
         if self.nesterov and (not self.momentum or self.dampening):
             raise ValueError("nesterov needs momentum > 0 and dampening = 0")
         names = [probe.name for probe in self.watch]

@@ -40,9 +40,7 @@ def setting_columns(
             within.append((name, value))
         else:
             found[name] = value
-    found |= {
-        f"{owner}.{name}": value for owner, values in within for name, value in values.items()
-    }
+    found |= {f"{owner}.{k}": value for owner, values in within for k, value in values.items()}
     return {k: json.dumps(x) if isinstance(x, list | dict) else x for k, x in found.items()}
 
 

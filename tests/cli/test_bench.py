@@ -197,6 +197,8 @@ def test_show_draws_methods_of_a_paper_together(folder, monkeypatch):
     assert one == typed("show", "fedsam-s1", "--results", folder / "results").output
     ids = (run.name for run in sorted((folder / "results/runs").glob("*-s0-*"))[:2])
     assert "last accuracy" in words(typed("show", *ids, "--results", folder / "results"))
+    nine = typed("show", *["fedsam-s1"] * 9, "--results", folder / "results")
+    assert (nine.exit_code, "9 runs are named, and 8 curves" in words(nine)) == (2, True)
 
 
 def test_a_run_that_stopped_early_says_when():

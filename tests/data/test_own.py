@@ -182,6 +182,13 @@ def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_p
         npz_and_csv_files.read_csv(tmp_path / "bad.csv", "")
 
 
+def test_true_and_false_beside_numbers_are_refused_across_pieces(tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr(npz_and_csv_files, "_CELLS", 2 * 2)
+    (tmp_path / "mine.csv").write_text("a,kind\ntrue,x\nfalse,y\n3,x\n4,y\n")
+    with refuses("column 'a' mixes true and false with numbers"):
+        npz_and_csv_files.read_csv(tmp_path / "mine.csv", "")
+
+
 def test_a_column_of_true_and_false_is_1_and_0(tmp_path):
     (tmp_path / "mine.csv").write_text("a,kind\nTrue,None of these\nFalse,none\n")
     table = npz_and_csv_files.read_csv(tmp_path / "mine.csv", "kind")[0]

@@ -175,6 +175,18 @@ def test_a_table_of_tensors_is_refused_in_the_first_round(refuses):
         run(SPEC, probes=(Tensors(),))
 
 
+class Mixed(Probe):
+    """Writes a number into its table, and in the third round a word."""
+
+    def table(self, s: Scene):
+        return [{"norm": 1.0 if s.r.round < 2 else "small"}]
+
+
+def test_a_column_of_numbers_and_words_is_refused_when_it_becomes_one(refuses, tmp_path):
+    with refuses("mixed wrote 1.0 and small into the column 'norm' of its table; a column has"):
+        run(SPEC, probes=(Mixed(),), out=tmp_path)
+
+
 def _stop_after(rounds):
     def checkpoint(self, progress, over):
         save_checkpoint(self._file.parent, progress.state() | {"id": self._problem.identity.id})

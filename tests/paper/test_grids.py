@@ -155,7 +155,8 @@ def test_a_case_of_a_scale_changes_some_data_sets_and_models_alone():
     image = {"lr": 0.2, "clients": 4, "rounds": 5, "batch": 4}
     assert cut(run | {"dataset": "mnist"}, by).items() >= image.items()
     assert cut(run | {"dataset": "mnist", "model": "scnn"}, by)["batch"] == 64
-    assert cut({"batch": 64}, by) == {"batch": 64}  # a run of which neither is said
+    # a run of which neither is said, and whose rounds are left at their default, 10
+    assert cut({"batch": 64}, by) == {"batch": 64, "rounds": 5}
 
 
 def test_a_case_of_a_scale_may_name_numbers_of_the_paper(refuses):

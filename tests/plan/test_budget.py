@@ -67,6 +67,8 @@ def test_fixed_steps_and_held_out_data():
     held_out = run.changed(validation=0.5, steps=None, eval_every=5)
     # half of 60,000 is trained on, the other half scored beside the 10,000 twice
     assert passes(held_out, 60_000, 10_000) == (10 * 10 * 300, 2 * 40_000)
+    third = held_out.changed(eval_every=3)  # after rounds 3, 6, 9 and the last, 10
+    assert passes(third, 60_000, 10_000)[1] == 4 * 40_000
 
 
 def test_measured_speed_replaces_the_reference():

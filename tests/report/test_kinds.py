@@ -17,6 +17,7 @@ from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds.probe_figures import _mean
 from fedbench.report.values.collected_frames import Collected
+from fedbench.report.values.numbers import signed
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 
@@ -239,6 +240,20 @@ def test_the_lead_at_a_round_is_ours_over_the_best_other(made):
     ours = {name: means.pop(name) for name in ("FedADC", "FedADC+")}
     lead = max(ours.values()) - max(means.values())
     assert f"+{lead:.1f} at round 50" in texts(shown(made, "marked"))
+
+
+def test_the_lead_in_a_loss_is_over_the_lowest(made):
+    means = {h.label: h.curves.mean(axis=1).loc[50] for h in panel_of(made, "marked_loss").hues}
+    ours = min(means.pop(name) for name in ("FedADC", "FedADC+"))
+    lead = signed(ours - min(means.values()), 1)
+    assert f"{lead} at round 50" in texts(shown(made, "marked_loss"))
+
+
+def test_near_guessing_each_data_set_has_its_line(made):
+    low = Collected(made[1].frame.assign(accuracy=0.012), made[1].runs)
+    lines = shown((made[0], low), "of_two_sets").axes[0].lines
+    dotted = {line.get_ydata()[0] for line in lines if line.get_linestyle() == ":"}
+    assert dotted == {10.0, 1.0}  # percent, of ten and of a hundred equal classes
 
 
 def test_a_level_is_a_point_on_a_line(made):

@@ -103,9 +103,7 @@ class Architectures(Fact):
         """One group of rows per model: its layers in the order of their calls, its total last."""
         import torch
 
-        note = (
-            "Counted on the models as built here. An output is channels × height × width, or units."
-        )
+        note = "Counted on the models built here. An output is channels × height × width, or units."
         rows: list[FactRow] = []
         for name in self.rows:
             run = reader.run({"dataset": name})

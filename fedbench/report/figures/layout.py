@@ -108,11 +108,11 @@ def _share(drawing: Drawing, axes: Sequence[Axes]) -> None:
     """Give the panels of a metric and a data set one range, for a score at least one point wide."""
     if not drawing.kind.shared:
         return
-    groups: dict[tuple[str, str], list[Axes]] = {}
+    groups: dict[tuple[str, frozenset[object]], list[Axes]] = {}
     for panel, one in zip(drawing.panels, axes, strict=True):
         if drawing.kind.has(panel):
-            data = {cell.coords.get("dataset") for hue in panel.hues for cell in hue.cells}
-            groups.setdefault((panel.metric, str(data)), []).append(one)
+            data = frozenset(c.coords.get("dataset") for hue in panel.hues for c in hue.cells)
+            groups.setdefault((panel.metric, data), []).append(one)
     for (metric, _), group in groups.items():
         low, high = min(a.get_ylim()[0] for a in group), max(a.get_ylim()[1] for a in group)
         least = 1.0 if Metric(metric).is_score else 0.0

@@ -66,9 +66,7 @@ class Hue:
 
     def history(self, column: str) -> pd.DataFrame:
         """A column of the history as it is collected, evaluated rounds × runs."""
-        return collected_frames.curves(
-            self.collected.frame, column, [cell.run for cell in self.cells]
-        )
+        return collected_frames.curves(self.collected.frame, column, [c.run for c in self.cells])
 
     @property
     def near(self) -> float | None:
@@ -210,4 +208,5 @@ def metric_label(name: str) -> str:
     metric = Metric(name)
     if not metric.is_score:
         return metric.label
-    return f"{metric.label} (%)" if name.startswith("val_") else f"Test {metric.label.lower()} (%)"
+    label = metric.label[0].lower() + metric.label[1:]
+    return f"{metric.label} (%)" if name.startswith("val_") else f"Test {label} (%)"

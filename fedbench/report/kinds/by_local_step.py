@@ -144,14 +144,12 @@ class Weights(Kind):
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The two weightings, then the biases."""
-        found: Entries = [
-            (Patch(**look), f"share in {x}'s momentum") for x, look in _SHARES.items()
-        ]
+        keys: Entries = [(Patch(**look), f"share in {x}'s momentum") for x, look in _SHARES.items()]
         hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.measured}
         for label, hue in hues.items():
             line = Line2D([], [], **_line(hue, len(hues)))
-            found.append((line, f"bias of the gradients, {label}"))
-        return found
+            keys.append((line, f"bias of the gradients, {label}"))
+        return keys
 
     def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
         usual = self.beta ** (steps - 1.0 - np.arange(steps))

@@ -67,11 +67,13 @@ class Curves(Kind):
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
+        guessed = set[float]()  # one line for each data set of which a curve stays near it
         for hue in panel.hues if Metric(panel.metric).is_of_labels else ():
             guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
             if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
-                axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
-                break
+                guessed.add(guess.accuracy * hue.factor)
+        for height in guessed:
+            axes.axhline(height, color=GREY, linestyle=":", linewidth=1)
         if self.x == "round":
             axes.locator_params(axis="x", nbins=6, integer=True)
         if self.mark:
@@ -131,9 +133,10 @@ class Curves(Kind):
         if not ours or not others:
             return
         at = max(mean.index[-1] for mean in means.values() if len(mean))
+        best = min if Metric(panel.metric).lower_is_better else max
         axes.axvline(at, linewidth=0.8, linestyle=":", color=GREY)
-        axes.annotate("", (at, max(ours)), (at, max(others)), arrowprops=_ARROW)
-        text = f"{signed(max(ours) - max(others), 1)} at round {at}"
+        axes.annotate("", (at, best(ours)), (at, best(others)), arrowprops=_ARROW)
+        text = f"{signed(best(ours) - best(others), 1)} at round {at}"
         right = at > axes.get_xlim()[1] * 0.6
         axes.annotate(
             text, (at, 1), (-5 if right else 5, -2), xycoords=axes.get_xaxis_transform(),

@@ -38,9 +38,7 @@ def table_cells(
     for metric in table.metrics:
         factor, asked = Metric(metric).factor(table), reading(metric, table.at)
         labels = Metric(metric).is_of_labels and not table.minus
-        values = {
-            run: x * factor for run, x in history_metrics.values(frame, metric, table.at).items()
-        }
+        values = {k: x * factor for k, x in history_metrics.values(frame, metric, table.at).items()}
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}

@@ -54,7 +54,7 @@ class Strict(BaseModel):
                 raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
         made = handler(value)
         for key, given in fields.items():
-            if isinstance(given, bool) and isinstance(made.__dict__.get(key), float):
+            if isinstance(given, bool) and type(made.__dict__.get(key)) in (int, float):
                 raise ValueError(f"{key} = {given} is not allowed: true or false is no number")
         return made
 

@@ -73,7 +73,7 @@ def _imported(tree: ast.Module, file: Path, folder: PluginFolder) -> Iterator[Pa
                 start = node.module or ""
                 modules = [start, *(f"{start}.{alias.name}" for alias in node.names)]
                 if node.level:
-                    top, inside = file.parents[node.level - 1], ""
+                    top, inside = file.parents[min(node.level, len(file.parents)) - 1], ""
         for module in (x[len(inside) :] for x in modules if f"{x}.".startswith(inside)):
             place = top.joinpath(*filter(None, module.split(".")))
             for found in (place.with_name(f"{place.name}.py"), place / "__init__.py"):

@@ -170,7 +170,7 @@ def _searched(here: str, named: str) -> dict[Path, str]:
     """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
     packages = {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
     for name in [*filter(None, map(str.strip, named.split(os.pathsep))), here]:
-        root = Path(here, Path(name).expanduser()).resolve()
+        root = Path(here, os.path.expanduser(name)).resolve()
         if not root.is_dir():
             raise FedbenchError(f"{VARIABLE}: there is no folder '{name}'")
         # two folders that are no packages may both have `methods/mine.py`

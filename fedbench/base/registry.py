@@ -202,5 +202,5 @@ def _is_entry(node: ast.ClassDef) -> bool:
 def _literal(node: ast.expr | None) -> Any:
     try:
         return None if node is None else ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         return None

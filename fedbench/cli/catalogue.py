@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,8 +56,9 @@ def summaries(kind: str, *, full: bool = False) -> list[Row]:
 
 def catalogue(kind: str) -> list[Row]:
     """The full rows; those of methods also say where they are from, what they do, need and cost."""
-    from fedbench.core.part import USUAL, Cost, Part
+    from fedbench.core.part import USUAL, Part
     from fedbench.core.part_conflicts import holds_for
+    from fedbench.report.facts.methods import added_cost
 
     rows = summaries(kind, full=True)
     if kind != "method":
@@ -70,10 +70,9 @@ def catalogue(kind: str) -> list[Row]:
     hooks = [k for k, v in vars(Part).items() if callable(v) and k[0] != "_" and k != "cost"]
     for row, (parts, source) in zip(rows, methods, strict=True):
         built = [part for _, part in parts]
-        cost: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})
+        cost = added_cost(built, USUAL)
         own: list[str] = []
         for part in built:
-            cost.update(dataclasses.asdict(part.cost(USUAL)))
             declared = {"server": part.keeps, "send": part.sends}
             changed = {k for k in hooks if getattr(type(part), k) is not getattr(Part, k)}
             own += [k for k in hooks if k in changed or declared.get(k)]

@@ -229,7 +229,7 @@ def _train_again(
     from fedbench.store import Results
 
     histories = {run: Results(results).run(run).history() for run in seconds}
-    last = {run: each.get("accuracy", each["loss"]).iloc[-1] for run, each in histories.items()}
+    last = {run: each.get("accuracy", -each["loss"]).iloc[-1] for run, each in histories.items()}
     # the quickest of the more accurate half: of what learned nothing last bits grow large
     ranked = sorted(seconds, key=lambda run: last[run], reverse=True)
     run = min(ranked[: (len(ranked) + 1) // 2], key=lambda run: seconds[run])

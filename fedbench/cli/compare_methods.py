@@ -143,11 +143,8 @@ class Comparison:
     def leaderboard(self) -> pd.DataFrame:
         """The table `leaderboard`: mean ± deviation over the seeds as text, the best first."""
         at = (self.name, "leaderboard")
-        table = self.plan.papers[at[0]].tables[at[1]]
-        cells = table_cells(
-            self.plan, at, collected_frames.read(self._file), Printed(self._file, {})
-        )
-        layout = arrange(table, cells)
+        table, frame = self.plan.papers[at[0]].tables[at[1]], collected_frames.read(self._file)
+        layout = arrange(table, table_cells(self.plan, at, frame, Printed(self._file, {})))
         columns = [column for block in layout.blocks for column in block.columns.items()]
         rows = [(group.title, row) for group in layout.groups for row in group.rows]
         texts = []

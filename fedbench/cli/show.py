@@ -126,7 +126,8 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
     read = {label: [folder.history() for folder in folders] for label, folders in named.items()}
     plotted = _column(column, *(each for of_label in read.values() for each in of_label))
     for mark, (label, histories) in zip("abcdefgh", read.items(), strict=False):
-        runs = pd.concat([each.set_index("round")[plotted] for each in histories], axis=1).ffill()
+        runs = pd.concat([each.set_index("round")[plotted] for each in histories], axis=1)
+        runs = runs.sort_index().ffill()
         last, std = runs.iloc[-1].mean(), runs.iloc[-1].std()
         curves[mark] = runs.mean(axis=1)
         number = f"{last:.4g}" + (f" ± {std:.2g}" if len(histories) > 1 else "")

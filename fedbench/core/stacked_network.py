@@ -86,8 +86,7 @@ class _Stacked(nn.Module):
             raise TypeError(f"{type(like).__name__} with such settings has no stacked form")
         vars(self).update(vars(like))
         self.forward = partial(forward, self)
-        if isinstance(like, nn.Flatten):
-            self.clients: Any = 1  # m, from the call on
+        self.clients: Any = 1  # m, from the call on
 
 
 def _conv(layer: Any, x: Tensor) -> Tensor:
@@ -144,7 +143,7 @@ def _form(module: nn.Module) -> nn.Module:
     A module of layers must call them as `Sequential` does, or say by an attribute `layerwise` that
     it keeps channels apart but for its layers. An attribute `clients` is set to m before each call.
     """
-    if isinstance(module, _PIXELWISE):
+    if type(module) in _PIXELWISE:  # what derives from one may mix channels
         return module
     if form := _STACKED.get(type(module)):
         return _Stacked(module, form)

@@ -221,9 +221,7 @@ def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> li
     given = {name: each for name, each in samples._asdict().items() if each is not None}
     for name, each in given.items():
         if each.shape[:1] != strata.shape:
-            raise FedbenchError(
-                f"{name} has shape {each.shape}, but the labels or groups have {strata.shape}"
-            )
+            raise FedbenchError(f"{name} has shape {each.shape}, labels or groups {strata.shape}")
     rng, test = np.random.default_rng(seed), np.zeros(len(strata), dtype=bool)
     for each in np.unique(strata):
         rows = rng.permutation(np.flatnonzero(strata == each))

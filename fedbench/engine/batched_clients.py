@@ -127,7 +127,7 @@ class _StepsOfSeveral(StepsInPlace):
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,)."""
-        return (losses * shares).sum(1)
+        return torch.where(shares > 0, losses * shares, 0).sum(1)  # padding may give infinity
 
 
 def _batches(

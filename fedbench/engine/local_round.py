@@ -166,7 +166,7 @@ class _StepsOnVector:
         g = clip_by_norm(gradient(w), task.clip)
         if not self._first:
             raise FedbenchError(
-                "a part's hook `grad` made a step without calling `inner`, the loss's gradient"
+                "a part's hook `grad` made a step without `inner`, the loss's gradient"
             )
         first = self._first.pop()
         g = task.through("decay", g, turns, w)

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
@@ -28,12 +29,13 @@ def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
     if key not in _COUNTED:  # on a module without storage, once per process
         with (
             failing(f"model = {name} cannot be built", kinds=beyond),
+            suppress(NotImplementedError),  # some need values, which only the real build has
             torch.device("meta"),
             torch.random.fork_rng(devices=[]),
             warnings.catch_warnings(action="ignore"),  # weights from a file have no effect
         ):
-            module = architecture.build(inputs)
-        _COUNTED[key] = sum(value.numel() for value in module.parameters())
+            _COUNTED[key] = sum(each.numel() for each in architecture.build(inputs).parameters())
+        _COUNTED.setdefault(key, 0)
     needed = _COUNTED[key] * _COPIES * _BYTES
     available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > available:
@@ -48,6 +50,8 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
     weights = [each for each in module.parameters() if each.requires_grad]
     if not weights:
         raise FedbenchError(f"{place} has no weights that are trained")
+    if "w" in dict(module.named_buffers(recurse=False)):
+        raise FedbenchError(f"{place} has a buffer 'w', as all weights are called; rename it")
     if any(isinstance(each, UninitializedParameter) for each in weights):
         raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
 
@@ -76,6 +80,12 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
                     "one tensor (B, C) in each mode, as must children 'body' and 'head' (features)"
                 )
         outputs = net.eval(net.start(), x)[0]
+        whole = net.module().eval()(x) if net.has_head else outputs
+    if whole.shape != outputs.shape or not torch.allclose(whole, outputs, 0.1, 0.1, equal_nan=True):
+        said = f"{place} has children 'body' and 'head', but gives other outputs than head(body(x))"
+        raise FedbenchError(
+            f"{said}; name them otherwise, or move what is missing into one of them"
+        )
     width = max(data.classes, 1)
     if outputs.shape != (len(x), width) and (data.classes or outputs.shape != (len(x),)):
         labels = f"{data.classes} classes" if data.classes else "numbers for labels"
@@ -150,8 +160,10 @@ def _refuse_lone_samples(
 def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
     values = loss(_outputs(net, x, "evaluation"), y)
-    if values.shape != y.shape:
+    if not isinstance(values, Tensor) or values.shape != y.shape:
+        shape = getattr(values, "shape", None)
+        found = type(values).__name__ if shape is None else f"values of shape {tuple(shape)}"
         raise FedbenchError(
-            f"loss: gives values of shape {tuple(values.shape)} for {len(x)} samples; it must give "
-            "one per sample, as F.cross_entropy does with reduction='none'"
+            f"loss: gives {found} for {len(x)} samples; it must give a tensor, one per sample, as "
+            "F.cross_entropy does with reduction='none'"
         )

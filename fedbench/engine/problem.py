@@ -44,12 +44,14 @@ LOSSES: tuple[Loss, Loss] = (half_squared_error, cross_entropy)  # without and w
 
 def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
     """What a hook returned; refuses another shape: one number would be added to every weight."""
-    if isinstance(value, Tensor) and value.shape == given.shape:
-        return value
     found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    if isinstance(value, Tensor) and value.shape == given.shape:
+        if value.dtype == given.dtype or hook == "loss":
+            return value
+        found = str(value.dtype)
     raise FedbenchError(
         f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
-        f"{tuple(given.shape)}, as it was given"
+        f"{tuple(given.shape)} and {given.dtype}, as it was given"
     )
 
 

@@ -56,7 +56,7 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
     known = all(isinstance(i, int) and 0 <= i < K for i in clients)
     if not clients or not known or (not rule.replacement and clients.total() > len(clients)):
         raise FedbenchError(
-            f"sampler: {spec.sampler} drew the clients {shown(sorted(clients.elements()))}; it "
+            f"sampler: {rule} drew the clients {shown(sorted(clients.elements()))}; it "
             f"must draw at least one of 0…{K - 1}, each once"
         )
     return clients
@@ -75,7 +75,7 @@ def _local_work(
     whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()
     if not whole or sent.shape != (m,) or not sent.any():
         raise FedbenchError(
-            f"work: {spec.work} gave {shown(amounts)}, sent {shown(sent)}; it must give each of "
+            f"work: {problem.work} gave {shown(amounts)}, sent {shown(sent)}; it must give each of "
             f"{m} clients a whole number of epochs or steps, at least 1, and one must be in time"
         )
     each = list(zip(clients, amounts.tolist(), sent, strict=True))
@@ -102,7 +102,7 @@ def prepare(
     turns = [
         Turn(
             fed=fed, w=r.w, buffers=r.buffers, lr=r.lr, H=len(rows), n=n, labels=labels,
-            weight_decay=decay, round=r.round, msg=message, state=dict(mine),
+            weight_decay=decay, round=r.round, msg=message, state=_own(problem.task, mine),
         )
         for message, mine in zip(messages, stored, strict=True)
     ]  # fmt: skip
@@ -171,17 +171,22 @@ def views(
     return list(torch.split(drawn.to(rows[0].device), sizes))  # one copy, not one per batch
 
 
-def snapshot(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
+def snapshot(task: LocalTask, clients: Sequence[PreparedClient]) -> list[PreparedClient]:
     """Copies that training does not change; clients that share a message share one copy of it."""
     shared: dict[int, State] = {}
 
     def twin(t: Turn) -> Turn:
         msg = shared.setdefault(id(t.msg), dict(t.msg))
-        return replace(
-            t, msg=msg, state=dict(t.state), upload=dict(t.upload), scratch=dict(t.scratch)
-        )
+        state, upload, scratch = (_own(task, each) for each in (t.state, t.upload, t.scratch))
+        return replace(t, msg=msg, state=state, upload=upload, scratch=scratch)
 
     return [replace(c, turns=[twin(t) for t in c.turns]) for c in clients]
+
+
+def _own(task: LocalTask, state: State) -> State:
+    """A copy of a state, and of its tensors where users' code acts, which may change them."""
+    acts = task.users.acts
+    return {k: v.clone() if acts and isinstance(v, Tensor) else v for k, v in state.items()}
 
 
 def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[PreparedClient]) -> int:

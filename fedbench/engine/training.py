@@ -202,7 +202,7 @@ class Training:
         for copy in copies:
             copy.set_steps([len(c.rows) for c in clients])
         progress.traffic["up"] += rounds.exchange(self.problem, copies, clients)
-        before = rounds.snapshot(clients)
+        before = rounds.snapshot(self.problem.task, clients)
         replies = self.workers.train(clients)
         progress.users_draw = self.problem.task.users.draws
         asks_losses = "losses" in names_of(self.problem.sampler)  # which clients then upload
@@ -220,7 +220,7 @@ class Training:
     def _stored(self, client: int) -> list[State]:
         """What the parts stored after the client's last turn, or their first states."""
         if client not in self.progress.clients:
-            start = self.fed.start.w
+            start = self.fed.start.w.clone()  # which users' code may change
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 

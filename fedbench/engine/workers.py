@@ -84,7 +84,7 @@ class Workers:
         users, device = self._task.users, self._task.x.device
         if users.draws or not users.acts:
             return self._train_all(clients)
-        again, before = snapshot(clients), GeneratorStates.now(device)
+        again, before = snapshot(self._task, clients), GeneratorStates.now(device)
         results = self._train_all(clients)
         if GeneratorStates.now(device) == before:
             return results
@@ -111,7 +111,9 @@ class Workers:
 def in_step(task: LocalTask, batch: int) -> bool:
     """Whether clients train in step: those of a tiny network, whose steps no part sees."""
     net = task.net
-    tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
+    tiny = net.d * max(batch, 10) <= _TINY and not (
+        net.channels or net.has_batch_norm or net.start().buffers
+    )
     return tiny and task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
 
 
@@ -123,7 +125,7 @@ def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
     net = task.net
     gains = in_step(task, batch) or (net.channels and net.precision == torch.float32)
     if gains and not net.has_dropout:  # which would draw other numbers
-        with suppress(TypeError, RuntimeError):  # no stacked form; or sizes do not fit
+        with suppress(TypeError, RuntimeError, IndexError):  # no stacked form; or sizes do not fit
             stacked = StackedNet(net)
             stacked.call("eval", [net.start()] * 2, [task.prepare(task.x[:1])] * 2)
             return stacked

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.plan.search import choices, search_id, trial_runs, value_of, words
@@ -125,7 +126,10 @@ def _substitutes(record: dict[str, Any]) -> str:
 
 def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
     """What a run was trained with where its search has several values; empty without a search."""
-    settings = dict(actual)
-    found = {name: value_of(settings, name) for name in (run.tune.grid if run.tune else ())}
-    # a grid has a sampler or model by its name alone
-    return {k: value.name if isinstance(value, Choice) else value for k, value in found.items()}
+    found = {}
+    for name, values in run.tune.grid.items() if run.tune else ():
+        found[name] = value_of(dict(actual), name)
+        if isinstance(found[name], Choice):  # which the grid may spell otherwise
+            same = (x for x in values if checked(Choice, x) == found[name])
+            found[name] = next(same, found[name].name)
+    return found

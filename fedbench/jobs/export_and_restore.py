@@ -123,8 +123,8 @@ def roles(plan: Plan, paper: str) -> dict[str, Role]:
 def restore(files: Sequence[Path], results: Path, among: Collection[str] | None = None) -> Restored:
     """Write what the exports hold, or what is `among` it, into the results folder, with stamps.
 
-    Runs that have other numbers by now (`spec.numerics`), or another id, are left out. Nothing is
-    written unless all of it may stand beside what the folder has.
+    Runs that have other numbers by now (`spec.numerics_versions`), or another id, are left out.
+    Nothing is written unless all of it may stand beside what the folder has.
     """
     told = [(file, read_checked(file)) for file in files]
     asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]

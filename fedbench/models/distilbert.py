@@ -53,7 +53,7 @@ class DistilBERT(Architecture):
             )
         if self.dim % self.heads:
             raise FedbenchError(
-                f"DistilBERT: dim = {self.dim} must be a multiple of heads = {self.heads}"
+                f"DistilBERT: dim = {self.dim} is no multiple of heads = {self.heads}"
             )
         whole = self._classifier(inputs)
         return BodyHead(_Body(whole), whole.classifier, ends_hidden=True)

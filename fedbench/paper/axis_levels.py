@@ -80,6 +80,7 @@ def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings
 def with_main_values(settings: Settings, method: Level | None) -> Settings:
     """The settings, whose search also tries the values of the named method's main parameter."""
     named, tune = compositions().get(str(method)), settings.get("tune")
-    if named is None or not named.search or not tune:
+    grid = tune.get("grid", {}) if isinstance(tune, dict) else None
+    if named is None or not named.search or not tune or not isinstance(grid, dict):
         return settings
-    return settings | {"tune": tune | {"grid": tune.get("grid", {}) | named.search}}
+    return settings | {"tune": tune | {"grid": grid | named.search}}

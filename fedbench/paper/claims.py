@@ -239,9 +239,8 @@ def faults(claim: SingleClaim) -> Iterator[str]:
     """Why no grid could have what is compared."""
     if bool(claim.table) == bool(claim.grid):
         yield "a claim names either a table or a grid"
-    if claim.cells == "mean" and (
-        isinstance(claim, Spread | Earlier) or getattr(claim, "relative", False)
-    ):
+    no_mean = isinstance(claim, Spread | Earlier) or getattr(claim, "relative", False)
+    if claim.cells == "mean" and no_mean:
         told = "cells: mean is not defined for deviations, rounds and shares"
         yield f"{told}; use every, most or a number"
     match claim:

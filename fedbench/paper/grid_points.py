@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.grouping import grouped
-from fedbench.paper.axis_levels import Settings, assigned, layered, level_settings, with_main_values
+from fedbench.paper.axis_levels import Settings, layered, level_settings, with_main_values
 from fedbench.paper.name_checks import check_where
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, Scale, SeedCase, cut, worded
@@ -89,7 +89,7 @@ def resolve(paper: Paper, grid: Grid, coords: Coords) -> Settings:
     settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
     for case in grid.cases:
         if matches(coords, case.where):
-            settings = assigned(settings, spelled_out(case.settings).items())
+            settings = layered([settings, spelled_out(case.settings)])
     if grid.main_parameters:
         settings = with_main_values(settings, coords.get("method"))
     return _with_common(paper.always, settings)
@@ -144,6 +144,9 @@ def check_scale(
         check_where(f"{file}: levels", scale.levels, axes)
         for case in scale.seed_cases:
             check_where(f"{file}: seed_cases.where", case.where, axes)
+        every = {key for paper in papers.values() for key, _ in paper.everything()}
+        for key in scale.keep or ():
+            require_among(f"{file}: keep", "table or figure", key, every)
     for name, by in scale.papers.items():
         require_among(f"{file}: papers", "paper", name, known)
         if paper := papers.get(name):
@@ -200,7 +203,7 @@ def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
     for title in [item.title for key, item in paper.everything() if key not in kept]:
         alike = [x.title for x in kept.values() if x.title.startswith((f"{title} ", f"{title}, "))]
         items.append((title, [longer.removeprefix(title).lstrip(", ") for longer in alike]))
-    told = _points(paper, chosen, [case for case in by.seed_cases if not case.seeds])
+    told = _points(paper, chosen, by.seed_cases)
     gone = {
         axis: tuple(dict.fromkeys(x for x in levels if x not in by.levels[axis]))
         for axis, levels in _axes([paper]).items()
@@ -210,15 +213,16 @@ def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
     return LeftOut(items, told, levels, by.about, paper.axes)
 
 
-def _points(paper: Paper, chosen: Paper, cases: list[SeedCase]) -> list[tuple[str, list[str]]]:
-    """The points that the cases mean, in words, and the titles of what is chosen and shows them."""
+def _points(paper: Paper, chosen: Paper, cases: Sequence[SeedCase]) -> list[tuple[str, list[str]]]:
+    """The points that have no seed, in words, and the titles of what is chosen and shows them."""
     places, told = {key: points(grid) for key, grid in paper.grids.items()}, []
-    for case in cases:
+    for case in [each for each in cases if not each.seeds]:
         showing = {
             key
             for key, item in paper.items()
             for at in places[item.grid]
-            if case.means(item.grid, at) and matches(at, item.where)
+            if [x for x in cases if x.means(item.grid, at)][-1:] == [case]
+            and matches(at, item.where)
         }
         titles = [item.title for key, item in chosen.items() if key in showing]
         # Where no table is left that would show the points, the tables' own titles are in the list.

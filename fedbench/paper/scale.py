@@ -114,7 +114,8 @@ class Cut(Numbers):
         named += [("cases.where", [name.partition(".")[0] for name in x]) for x in wheres]
         for place, names in named:
             for name in names:
-                require_among(place, "setting", name, RunSpec.model_fields)
+                lists = LISTED.keys() if place == "cases.where" else ()
+                require_among(place, "setting", name, RunSpec.model_fields.keys() - lists)
         for kind, replacements in self.substitutes.items():
             require_among("substitutes", "kind", kind, _KINDS.keys() - {"shift"})
             with at(f"substitutes.{kind}"):
@@ -180,15 +181,20 @@ def cut(settings: Settings, by: Cut) -> Settings:
             of_trials = cut({k: v for k, v in settings.items() if k != "tune"} | trials, by)
             small["tune"] = small["tune"] | {"trials": {key: of_trials[key] for key in trials}}
     small |= numbers.settings
-    shorter = _above(small, numbers.trial_limit)
-    if small.get("tune") and shorter:
-        small["tune"] = small["tune"] | {"trials": shorter | small["tune"].get("trials", {})}
-    match small.get("tune"):
-        case {"first": dict(first)}:
-            limits = numbers.limit | numbers.trial_limit
-            shorter = _above(first, {k: most for k, most in limits.items() if k in first})
-            small["tune"] = small["tune"] | {"first": first | shorter}
+    if isinstance(tune := small.get("tune"), dict):
+        small["tune"] = _shortened(tune, small, numbers)
     return small
+
+
+def _shortened(tune: Settings, run: Settings, by: Numbers) -> Settings:
+    """A run's search whose trials and first stage are within the limits."""
+    trials, first, limits = tune.get("trials") or {}, tune.get("first"), by.limit | by.trial_limit
+    if shorter := _above(run | trials, by.trial_limit):
+        tune = tune | {"trials": trials | shorter}
+    if isinstance(first, dict):
+        shorter = _above(first, {k: most for k, most in limits.items() if k in first})
+        tune = tune | {"first": first | shorter}
+    return tune
 
 
 def _above(settings: Settings, limits: dict[str, float]) -> Settings:

@@ -17,7 +17,7 @@ from fedbench.core.part import Part
 from fedbench.core.part_conflicts import refuse_conflicts
 from fedbench.data.partition import Indices, mirror
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import Problem, predictions
 from fedbench.engine.rounds import copies_for_parts, open_round, prepare
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
@@ -78,7 +78,11 @@ class Calibration(Probe):
         if not problem.task.net.has_head or not problem.fed.classes:
             needs = "classes, and children body and head"
             raise FedbenchError(f"calibration needs a classifier: {needs}")
-        shares(problem, self.test_split)
+        net = problem.task.net
+        if any(k.startswith("head.") for k in net.start().buffers) or not net.head_mask().any():
+            raise FedbenchError("calibration needs a trained classifier without batch norm")
+        if not any(map(len, shares(problem, self.test_split))):
+            raise FedbenchError("calibration: no client has samples of the test set")
 
     def see(self, s: Scene) -> Sight:
         """Measure all kinds at the last round."""
@@ -169,9 +173,10 @@ def _on_features(problem: Problem, x_T: Model, parts: Sequence[Part], how: Calib
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
     in_head, decays = net.head_mask().to(x_T.w.device), problem.task.decays
     start = Model(x_T.w[in_head], {})
+    features = problem.task.outputs(x_T, problem.task.x)[1]
+    head.find_dropout(features[:2])
     task = replace(
-        problem.task, net=head, parts=tuple(parts), prepare=lambda x: x,
-        x=problem.task.outputs(x_T, problem.task.x)[1],
+        problem.task, net=head, parts=tuple(parts), prepare=lambda x: x, x=features,
         decays=None if decays is None else decays[in_head],
     )  # fmt: skip
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
@@ -183,4 +188,4 @@ def _on_features(problem: Problem, x_T: Model, parts: Sequence[Part], how: Calib
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """1 for each of the samples x (features) that a classifier predicts correctly, else 0 (N,)."""
     with torch.no_grad():
-        return (small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y).double()
+        return (predictions(small.task.net.eval(Model(head, {}), x)[0]) == y).double()

@@ -156,7 +156,7 @@ class Changes(OfClasses):
         super().require(problem)
         if self.at and self.at > problem.spec.rounds:
             raise FedbenchError(
-                f"watch: changes at = {self.at}, but the run has {problem.spec.rounds} rounds"
+                f"watch: changes at = {self.at}; there are {problem.spec.rounds} rounds"
             )
 
     def table(self, s: Scene) -> list[Cells]:

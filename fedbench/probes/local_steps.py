@@ -170,7 +170,7 @@ def replay(
     pull, control variates), no clipping, weight decay or momentum. Of a method that differentiates
     several times per step (SAM), they are the first, at y^k.
     """
-    for client in snapshot(clients):
+    for client in snapshot(problem.task, clients):
         gradients: list[Tensor] = []
         reply = local_round(problem.task, client, partial(_recording, gradients))
         times, left = divmod(len(gradients), len(client.rows))

@@ -114,9 +114,7 @@ class PowerOfChoice(Sampler):
         """Refuse fewer candidates than a cohort has clients, and more than there are."""
         m = cohort_size(K, participation)
         if not m <= self.d <= K:
-            raise FedbenchError(
-                f"sampler 'powerofchoice': d = {self.d} is not allowed; it must be {m}…{K}"
-            )
+            raise FedbenchError(f"sampler 'powerofchoice': d = {self.d} must be {m}…{K}")
 
     def __call__(
         self, rng: Rng, K: int, participation: float, labels: Labels, *, losses: NDArray[np.float64]

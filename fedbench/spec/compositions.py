@@ -48,6 +48,8 @@ class Composition(Strict):
             registry.require_known("method", part.name, part.params)
         with at("with"):
             RunSettings(**self.settings)
+            for name in self.settings.keys() & {"parts", "seed", "data_seed"}:
+                raise FedbenchError(f"{name} is not of a method; parts stand in its own `parts`")
         for key in self.search:
             name, _, parameter = key.partition(".")
             require_among("search", "part", name, [part.name for part in self.parts])
@@ -102,9 +104,7 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
 def _method(name: Any, fields: Any) -> Composition:
     """The method; refuses what lists of parts would take for something else."""
     if not isinstance(name, str):  # lists of parts and levels of `method` name it as text
-        raise FedbenchError(
-            f"{name} is not allowed as the name of a method; write it in quotes: '{name}'"
-        )
+        raise FedbenchError(f"{name} is not allowed as the name of a method; write '{name}'")
     require_free("a method", name, RESERVED_METHODS)
     with at(name):
         if not isinstance(fields, dict):

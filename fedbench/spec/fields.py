@@ -76,9 +76,7 @@ class Stop(Strict):
         if self.target is None and self.patience is None:
             raise ValueError("give a target, a patience or both; with neither no run would stop")
         if self.target is not None and self.metric != "loss" and not 0 < self.target <= 1:
-            raise ValueError(
-                f"target = {self.target:g} is not allowed: {self.metric} is above 0 and at most 1"
-            )
+            raise ValueError(f"target = {self.target:g}: {self.metric} is above 0 and at most 1")
         return self
 
     @property

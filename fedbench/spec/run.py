@@ -55,9 +55,10 @@ class RunSpec(RunSettings):
             raise ValueError(f"epochs = {self.epochs}, steps = {self.steps} are both set; keep one")
         if self.nesterov and (not self.momentum or self.dampening):
             raise ValueError("nesterov needs momentum > 0 and dampening = 0")
-        names = [probe.name for probe in self.watch]
-        if len(set(names)) < len(names):
-            raise ValueError(f"watch names a probe twice: {', '.join(names)}")
+        for field in ("watch", "shift"):  # two of a name would write one table, draw the same
+            names = [choice.name for choice in getattr(self, field)]
+            if len(set(names)) < len(names):
+                raise ValueError(f"{field} has a name twice: {', '.join(names)}")
         if self.stop and self.stop.on == "held-out" and not self.validation:
             raise ValueError(
                 "stop.on = 'held-out' needs held-out data; set validation above 0, or write "
@@ -143,12 +144,13 @@ class RunSpec(RunSettings):
         """The settings that differ from the defaults, as plain values: what identifies the run.
 
         Plug-ins are listed with the checksums of their files, and components that have changed with
-        their versions (`spec.numerics`): other code makes another run.
+        their versions (`spec.numerics_versions`): other code makes another run.
         """
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {k: tuple(x.brief(kind) for x in getattr(self, k)) for k, kind in LISTED.items()}
-        partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
-        tune = self.tune
+        tune = self.tune  # whose trials have other seeds, and the same data_seed
+        same = self.data_seed == self.seed and not tune
+        partition = {"data_seed": None if same else self.data_seed}
         if tune and tune.trials:  # without parameters of its trials that have their default
             own, usual = self.trial().settings(), RunSpec().model_dump(mode="json")
             trials = {key: own.get(key, usual[key]) for key in tune.trials}

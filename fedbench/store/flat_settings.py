@@ -7,9 +7,8 @@ from typing import Any
 
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
-from fedbench.spec import NAMED, Choice, RunSpec
+from fedbench.spec import LISTED, NAMED, Choice, RunSpec
 
-_LISTS = ("parts", "watch")  # settings that are lists of choices
 _VERSIONS = ("numerics", "newer", "plugins")  # in a record's settings, those of the code
 
 
@@ -20,17 +19,17 @@ def setting_columns(
 
     A choice is a column with its words, 'dp(delta=0.5)', or what else is `said` of it, and one for
     each of its parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`,
-    those of a probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
+    those of a probe or shift `watch.<probe>.<parameter>`. Settings within one are `augment.crop`.
     """
     found: dict[str, Any] = {}
     within: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in resolved.items():
         if name == "tune":
             continue
-        if name in _LISTS:
+        if name in LISTED:
             choices = [checked(Choice, each) for each in value]
             found[name] = " + ".join(map(said, choices))
-            owner = "watch." if name == "watch" else ""
+            owner = "" if name == "parts" else f"{name}."
             within += [(f"{owner}{each.name}", each.params) for each in choices]
         elif name in NAMED:
             choice = checked(Choice, value)

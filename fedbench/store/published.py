@@ -225,7 +225,8 @@ def read_published(file: Path) -> Published:
 
 def run_ids(file: Path) -> set[str]:
     """The ids of the runs of an export, by its table of runs."""
-    return {*_read(file)["run_id"].to_pylist()}
+    table = _read(file)
+    return {*table["run_id"].to_pylist()} if len(table) else set()  # it may have searches alone
 
 
 def _read(file: Path) -> pa.Table:

@@ -175,7 +175,7 @@ TINY = {
     "zero-byte image": ({IMAGE: b""}, f"{IMAGE}: the file is not a readable image (Unidentified"),
     "half an image": ({IMAGE: jpeg(64)[:400]}, f"{IMAGE}: the file is not a readable image (OSErr"),
     "text, not an image": ({IMAGE: b"a seven"}, f"{IMAGE}: the file is not a readable image"),
-    "a smaller image": ({IMAGE: jpeg(32)}, f"{IMAGE} is (32, 32) pixels; it must be (64, 64)"),
+    "a smaller image": ({IMAGE: jpeg(32)}, f"{IMAGE} is (32, 32) pixels, not (64, 64)"),
     "a PNG of other size": ({IMAGE: png((64, 63))}, f"{IMAGE} is (63, 64) pixels"),
     "a missing class folder": ({IMAGE: None}, "train images of class 'n00000007': 0; by wnids.txt"),
     "an image too many": (
@@ -184,7 +184,7 @@ TINY = {
     ),
     "an unknown class": (
         {"train/n9/images/n9_0.JPEG": jpeg()},
-        "train images of class 'n9': 1; by wnids.txt it must be 0",
+        "train images of class 'n9': 1; by wnids.txt it is 0",
     ),
     "no list of classes": ({"wnids.txt": None}, "wnids.txt"),
     "half the classes": ({"wnids.txt": WNIDS[:1000]}, "wnids.txt has 100 lines with 100 different"),
@@ -194,19 +194,19 @@ TINY = {
     "empty annotations": ({NOTES: b""}, "val/val_annotations.txt for 'val/images/val_0.JPEG': 0; "),
     "a missing annotation": (
         notes(*LINES[1:]),
-        "for 'val/images/val_7.JPEG': 0; by the images it must be 1",
+        "for 'val/images/val_7.JPEG': 0; by the images it is 1",
     ),
     "an annotation twice": (notes(*LINES, LINES[3]), "for 'val/images/val_1.JPEG': 2; by the"),
     "a cut annotation": (notes(*LINES[:-1], "val_198.JPEG"), "val images of class '': 1; by wnid"),
     "a strange annotation": (notes("val_7.JPEG\tn8\n", *LINES[1:]), "val images of class 'n8': 1"),
     "an annotation out of the folder": (
         notes("../../wnids.txt\tn00000001\n", *LINES),
-        "val/val_annotations.txt for 'val/images/../../wnids.txt': 1; by the images it must be 0",
+        "val/val_annotations.txt for 'val/images/../../wnids.txt': 1; by the images it is 0",
     ),
     "a missing image": ({"val/images/val_3.JPEG": None}, "for 'val/images/val_3.JPEG': 1; by the"),
     "unequal classes": (
         notes(*LINES[:-1], LINES[-1].replace("n00000198", "n00000001")),
-        "val images of class 'n00000001': 2; by wnids.txt it must be 1",
+        "val images of class 'n00000001': 2; by wnids.txt it is 1",
     ),
 }
 
@@ -226,7 +226,7 @@ def test_a_damaged_tiny_imagenet(changes, words, tmp_path, monkeypatch):
 
 def test_half_an_unpacked_tiny_imagenet(tmp_path):
     unpacked(FILES, tmp_path / TOP)  # one of 500 images per class
-    assert "train images of class 'n00000000': 1; by wnids.txt it must be 500" in refusal(
+    assert "train images of class 'n00000000': 1; by wnids.txt it is 500" in refusal(
         TinyImageNet(), tmp_path
     )
 
@@ -335,11 +335,11 @@ OWN = {
     "NaN": (npz(x=np.where(X == 4, np.nan, X), y=Y), "x_t"),
     "infinite": (npz(**FOUR | {"x_test": np.full((4, 2), np.inf)}), "has inf"),
     "whole numbers": (npz(x=X.astype(int), y=Y), "x_train has dtype int64 and shape (2, 2);"),
-    "no axis": (npz(x=np.float64(3), y=Y), "x has shape (), but the labels or groups have (4,)"),
+    "no axis": (npz(x=np.float64(3), y=Y), "x has shape (), labels or groups (4,)"),
     "five axes": (npz(x=np.zeros((4, 1, 1, 1, 1)), y=Y), "and shape (2, 1, 1, 1, 1); it must"),
     "unlike test images": (npz(**FOUR | {"x_test": X[:, :1]}), "x_test has samples of float64 and"),
     "test images of other type": (npz(**FOUR | {"x_test": X.astype(np.float32)}), "x_train of fl"),
-    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2), but the labels or groups have (3,)"),
+    "a label short": (npz(x=X, y=Y[:3]), "x has shape (4, 2), labels or groups (3,)"),
     "a test label short": (npz(**FOUR | {"y_test": Y[:3]}), "x_test has 4 samples, but y_test 3 "),
     "float labels": (npz(x=X, y=Y / 2), "y is float64 of shape (4,); labels must be whole number"),
     "boolean labels": (npz(x=X, y=Y > 0), "y is bool of shape (4,); labels must be whole numbers"),
@@ -452,7 +452,7 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
         ({"path": "gone.csv"}, "gone.csv): there is no such file; `path` must name one"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),
         ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels, only 'a', 'k"),
-        ({"path": "my.npz", "label": "kind"}, "label = 'kind' is not allowed; "),
+        ({"path": "my.npz", "label": "kind"}, "File: label = 'kind', but "),
     ],
     ids=["no path", "no such kind", "no such file", "a folder", "no such column", "no columns"],
 )

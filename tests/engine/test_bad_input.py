@@ -373,7 +373,7 @@ def test_a_module_that_changes_its_input():
 )
 def test_a_loss_gives_one_value_per_sample(data, outputs, loss, found):
     given = {"data": data, "model": nn.Linear(*data.shape, outputs), "loss": loss}
-    words = f"loss: gives values of {found} for 2 samples; it must give one per sample"
+    words = f"loss: gives values of {found} for 2 samples; it must give a tensor, one per sample"
     refused(lambda: run(RunSpec(clients=1), machine=CPU, **given), words)
 
 

@@ -39,7 +39,7 @@ def test_when_a_rule_ends_a_run(rule, scores, over):
     ("rule", "words"),
     [
         ({}, "give a target, a patience or both"),
-        ({"target": 45}, "target = 45 is not allowed: accuracy is above 0 and at most 1"),
+        ({"target": 45}, "target = 45: accuracy is above 0 and at most 1"),
         ({"patience": 0}, "patience = 0 is not allowed"),
         ({"patience": 3}, "stop.on = 'held-out' needs held-out data; set validation above 0"),
         ({"goal": 0.5}, "no field in Stop 'goal'"),

@@ -205,5 +205,5 @@ def test_every_run_says_who_holds_which_class(tmp_path):
 
 
 def test_a_probe_cannot_be_named_twice(refuses, steps):
-    with refuses("watch names a probe twice: steps, steps"):
+    with refuses("watch has a name twice: steps, steps"):
         steps.changed(watch=["steps", "steps"])

@@ -238,7 +238,7 @@ def refused(sentence, folder):
     [
         (Inputs((3, 32, 32), 10), {}, r"samples of shape \(3, 32, 32\) are not texts"),
         (Inputs((17,), 4, 50), {}, "positions = 16 must be ≥ 17"),
-        (TEXT, {"heads": 5}, "dim = 32 must be a multiple of heads = 5"),
+        (TEXT, {"heads": 5}, "dim = 32 is no multiple of heads = 5"),
         (TEXT, {"dropout": 1.0}, "dropout = 1.0 is not allowed; it must be a number ≥ 0, < 1"),
         (TEXT, {"weights": "none"}, "must be one of random, pretrained"),
     ],

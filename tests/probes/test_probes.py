@@ -258,7 +258,7 @@ def test_regions_are_of_the_plane():
 
 def test_a_round_that_never_comes_is_refused(cpu, refuses):
     spec = spec_of("changes").changed(watch=[{"changes": {"at": 4}}])
-    with refuses("changes at = 4, but the run has 3 rounds"):
+    with refuses("changes at = 4; there are 3 rounds"):
         run(spec, machine=cpu, **objects())
 
 

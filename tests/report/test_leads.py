@@ -190,7 +190,7 @@ def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
 def test_one_of_two_settings_is_no_mean_over_both(tmp_path: Path) -> None:
     # α = 0.1 is not run, or run without A or without all others
     for finished, words in (
-        ([("A", 1), ("<b>", 1)], "no method has all its runs"),
+        ([("A", 1), ("<b>", 1)], "no method has all its runs, with a number"),
         ([*BOTH[:1], *BOTH[2:]], "needs all runs of A and of another method"),
         (BOTH[:3], "needs all runs of A and of another method"),
     ):
@@ -213,7 +213,9 @@ def test_a_panel_of_one_setting_needs_no_other(tmp_path: Path) -> None:
 def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
     alone = leads_in(tmp_path, [("A", 1), ("<b>", 1)], seeds=1, panels=("alpha",))
     one, other = draw(alone).axes
-    assert [text.get_text() for text in one.texts] == ["too few seeds are finished"]
+    assert [text.get_text() for text in one.texts] == [
+        "too few seeds are finished, or reach the target"
+    ]
     assert [text.get_text() for text in other.texts] == ["no run is finished"]
 
 

@@ -113,7 +113,10 @@ def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
 def test_a_panel_without_a_point_says_why(tmp_path):
     plan = case(tmp_path)
     for curves, words in (
-        ({0: [0.1, 0.3], 1: [0.1, 0.4]}, ["no method has all its runs"]),  # of three seeds
+        (
+            {0: [0.1, 0.3], 1: [0.1, 0.4]},
+            ["no method has all its runs, with a number"],
+        ),  # of three seeds
         ({0: [0.1, 0.3], 1: [0.1, 0.4], 2: [0.1, 0.5]}, ["A"]),
     ):
         frame = frame_of(plan, curves).assign(megabytes=1.0)

@@ -114,6 +114,4 @@ def _stored(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _refuse_without_images(shift: Shift, data: Dataset) -> None:
     if len(data.shape) != 3:
-        raise FedbenchError(
-            f"shift: {shift} changes images, but '{data.name}' holds {data.inputs.words}"
-        )
+        raise FedbenchError(f"shift: {shift} is of images; '{data.name}' holds {data.inputs.words}")

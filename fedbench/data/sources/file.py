@@ -94,9 +94,7 @@ class File(Source):
             return [samples], columns, label
         for name in ("label", "group"):
             if value := getattr(self, name):
-                raise FedbenchError(
-                    f"File: {name} = {value!r} is not allowed; {file} has arrays, not columns"
-                )
+                raise FedbenchError(f"File: {name} = {value!r}, but {file} has arrays, not columns")
         groups = ("groups", "groups_train", "groups_test")
         held = npz_and_csv_files.read_npz(file, "file", fewer=("x", "y"), optional=groups)
         if "x" in held:

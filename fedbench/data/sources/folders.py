@@ -141,14 +141,14 @@ class Leaf(Source):
         parts = [self._read(home, subset) for subset in ("train", "test")]
         sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
         origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
-        if self.name == "shakespeare":
-            parts, sizes = _numbered_letters(home, parts)
-        else:
-            sizes = {"classes": 62}
-            with failing(f"{home}: samples must be {_SIDE**2} numbers"):
-                for k, each in enumerate(parts):
-                    x = np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE)
-                    parts[k] = each._replace(x=x, y=np.asarray(each.y, np.int64))
+        letters, sizes = self.name == "shakespeare", dict[str, Any](classes=62)
+        what = "texts, with a letter as label" if letters else f"{_SIDE**2} numbers"
+        with failing(f"{home}: samples must be {what}"):
+            if letters:
+                parts, sizes = _numbered_letters(home, parts)
+            for k, each in enumerate(() if letters else parts):
+                x = np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE)
+                parts[k] = each._replace(x=x, y=np.asarray(each.y, np.int64))
         return dataset(self.name, *parts, origin=origin, **sizes)
 
     def _read(self, home: Path, subset: str) -> Samples:

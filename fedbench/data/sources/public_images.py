@@ -253,7 +253,7 @@ def _require_counts(said: str, names: Iterable[str], by: str, wanted: Mapping[st
     for name in [*found, *wanted]:
         if found[name] != wanted.get(name, 0):
             raise FedbenchError(
-                f"{said} {name!r}: {found[name]}; by {by} it must be {wanted.get(name, 0)}"
+                f"{said} {name!r}: {found[name]}; by {by} it is {wanted.get(name, 0)}"
             )
 
 
@@ -261,8 +261,6 @@ def _pixels(top: Path, names: list[str]) -> Pixels:
     x = np.empty((len(names), *_SHAPE), dtype=np.uint8)
     for i, image in enumerate(decoded([top / name for name in names])):
         if image.shape != _SHAPE:
-            raise FedbenchError(
-                f"{top}: {names[i]} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
-            )
+            raise FedbenchError(f"{top}: {names[i]} is {image.shape[:2]} pixels, not {_SHAPE[:2]}")
         x[i] = image
     return x

@@ -25,7 +25,7 @@ function draw(tag, attributes, parent) {
 // A setting as YAML would say it: 'digits(train=60)', 'mfl(beta=0.9) + asd'.
 function words(value) {
   if (value === null) return 'none';
-  if (Array.isArray(value)) return value.map(words).join(' + ') || 'none';
+  if (Array.isArray(value)) return value.map(words).join(value.some(x => typeof x === 'number') ? ', ' : ' + ') || 'none';
   if (typeof value !== 'object') return String(value);
   return Object.entries(value).map(([name, x]) => x !== null && typeof x === 'object' && !Array.isArray(x)
     ? `${name}(${Object.entries(x).map(([k, v]) => `${k}=${words(v)}`).join(', ')})`

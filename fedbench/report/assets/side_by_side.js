@@ -86,10 +86,12 @@
 
   // The values of a run by round; one that diverged keeps its last value.
   const at = (run, name, round) => {
-    const i = run.x.indexOf(round), values = name === 'Round' ? run.x : run.curves[name];
+    if (name === 'Round') return round;
+    const i = run.x.indexOf(round), values = run.curves[name];
     if (!values) return null;
     if (i >= 0) return values[i];
-    return run.status === 'diverged' && round > run.x[run.x.length - 1] ? values[values.length - 1] : null;
+    const over = run.status === 'diverged' && round > run.x[run.x.length - 1];
+    return over ? values.findLast(y => y !== null) ?? null : null;
   };
   const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
 

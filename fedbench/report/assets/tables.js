@@ -2,8 +2,8 @@
 // filtered by words.
 (() => {
   const first = text => {
-    const number = text.trim().match(/^[+−-]?[\d,]*\.?\d+/);
-    return number ? parseFloat(number[0].replace('−', '-').replaceAll(',', '')) : -Infinity;
+    const number = text.trim().match(/^[+−-]?[\d,]*\.?\d+(e[+−-]?\d+)?/);
+    return number ? parseFloat(number[0].replaceAll('−', '-').replaceAll(',', '')) : -Infinity;
   };
   Tablesort.extend('amount', () => false, (a, b) => first(b) === first(a) ? 0 : first(b) - first(a));
 
@@ -23,14 +23,12 @@
     unspan(table);
     for (const body of table.tBodies) {
       const title = body.querySelector('.group');
-      let shown = 0;
       for (const row of body.rows) {
         if (row === title) continue;
         const text = `${title ? title.textContent : ''} ${row.textContent}`.toLowerCase();
         row.hidden = !words.every(word => text.includes(word));
-        if (!row.hidden) shown += 1;
       }
-      body.hidden = shown === 0;
+      body.hidden = [...body.rows].every(row => row === title || row.hidden);
     }
   }
 

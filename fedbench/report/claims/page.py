@@ -160,5 +160,7 @@ def _plot(rows: Sequence[Evidence]) -> dict[str, Any]:
     height = round(_HEAD + step * n + 4 + _FOOT, 1)
     return {
         **{"height": height, "left": left, "lines": lines, "zero": place(0.0), "marks": [*marks]},
+        # of a comparison that is denied, or says that values are equal, no side is the claim's
+        "sided": all(len(x.marks) == 1 and not x.label.startswith("not: ") for x in rows),
         **{"ends": ends, "about": f"{what}, from {ends[0]} to {ends[1]}"},
     }

@@ -44,9 +44,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     columns = [reading(name).metric for name in figure.metrics if not kind.reads]
     absent = [name for name in columns if name not in collected.frame]
     if absent and any(cell.run_id in collected.states for cell in cells):
-        raise FedbenchError(
-            f"{at[0]}: figures.{at[1]}: no run has the column '{absent[0]}'; `watch` its probe"
-        )
+        raise FedbenchError(f"{at[0]}: figures.{at[1]}: no run has the column '{absent[0]}'")
     levels: dict[str, list[Level]] = {"metric": [*figure.metrics]}
     for axis, of_axis in paper.grids[figure.grid].axes.items():
         planned = {cell.coords[axis] for cell in cells}

@@ -194,7 +194,7 @@ def filling(style: Style, strength: float = 0) -> dict[str, Any]:
 def bars(axes: Axes, rows: pd.DataFrame, looks: dict[str, Any], **options: Any) -> None:
     """Bars of a table's rows, side by side by their `hue`, which `looks` fills."""
     sns.barplot(rows, hue="hue", hue_order=list(looks), legend=False, ax=axes, **options)
-    for hue, look in zip(axes.containers, looks.values(), strict=True):
+    for hue, look in zip(axes.containers, looks.values(), strict=False):  # none of no number
         for bar in hue:
             bar.set(**look)
     axes.grid(visible=False, axis="x")

@@ -71,7 +71,8 @@ class Bars(Kind):
         axes.margins(y=0.18)
         labels = list(dict.fromkeys(metric_label(hue.metric) for hue in panel.hues))
         scores = all(text.endswith("(%)") for text in labels)
-        of_several = "Test accuracy (%)" if scores else "Value"
+        common = "Test accuracy" if all("Test accuracy" in text for text in labels) else "Value"
+        of_several = f"{common} (%)" if scores else "Value"
         axes.set(xlabel="", ylabel=of_several if labels[1:] else labels[0])
 
     @property

@@ -39,7 +39,7 @@ class Lead(Kind):
         "not tested: a run diverged or is near chance, or its settings are not settled. Luck in "
         "tuning is not included. Methods that lack a run are left out; your own are in bold."
     )
-    lack: ClassVar[str] = "too few seeds are finished"
+    lack: ClassVar[str] = "too few seeds are finished, or reach the target"
 
     base: str = "FedAvg"
     untested: tuple[str, ...] = ()  # hues whose settings are not settled: shown, and not tested
@@ -127,7 +127,8 @@ class Lead(Kind):
 
 def _inside(mean: "pd.Series[float]", collapsed: tuple[str, ...]) -> "pd.Series[float]":
     """The means but for those that would leave the others no room, as a diverged run's may."""
-    tested = mean.drop([*collapsed], errors="ignore")
+    sound = mean.drop([*collapsed], errors="ignore")
+    tested = sound if len(sound) else mean
     width = (tested.max() - tested.min()) or math.inf
     return mean[mean.between(tested.min() - _FAR * width, tested.max() + _FAR * width)]
 
@@ -170,9 +171,9 @@ class Pareto(Kind):
     size: ClassVar[tuple[float, float]] = (3.4, 2.6)
     note: ClassVar[str] = (
         "The line is the Pareto front: no other method is better at the same or lower cost. "
-        "Methods with missing runs are not drawn."
+        "Methods with missing runs, or that do not reach the target, are not drawn."
     )
-    lack: ClassVar[str] = "no method has all its runs"
+    lack: ClassVar[str] = "no method has all its runs, with a number"
 
     cost: str = "megabytes"
     base: str = "FedAvg"

@@ -34,13 +34,13 @@ class Profile(Kind):
         "least, further to the right how often at most τ times the least of all methods. Grey: "
         "the other methods. Methods with missing runs are not drawn."
     )
-    lack: ClassVar[str] = "no method has all its runs"
+    lack: ClassVar[str] = "no method has all its runs, with a number"
 
     base: str = "FedAvg"
 
     def has(self, panel: Panel) -> bool:
-        """Whether a hue has all its runs."""
-        return any(hue.whole for hue in panel.hues)
+        """Whether a hue has all its runs, and one of them a number."""
+        return any(x.whole and np.isfinite(x.readings["value"]).any() for x in panel.hues)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """A line of steps for each hue, the named ones above the others."""

@@ -107,7 +107,7 @@ def _standings(page: PaperPage) -> dict[str, list[dict[str, Any]]]:
     for table in page.tables:
         ranked = [cell for cell in table.cells if cell.place.method and table.metric.is_ranked]
         named = [cell for cell in ranked if cell.place.metric == table.metric.name]
-        measured = [cell for cell in with_same_seeds(named) if cell.measured]
+        measured = [x for x in with_same_seeds(named) if x.measured and not x.missing]
         sound = learned(measured)
         for contest, cells in grouped(measured, lambda cell: cell.contest).items():
             runs = frozenset(run.id for cell in cells for run in cell.measured_runs)

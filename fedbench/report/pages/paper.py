@@ -18,7 +18,7 @@ from fedbench.report.values.numbers import thinned
 from fedbench.spec.compositions import compositions
 
 _LINKS = 3  # tables and figures that a claim leads to
-_SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
+_SKEWS = {"alpha": "α", "delta": "δ", "s": "s"}  # axes of how alike clients' data are
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class PaperPage:
     def skews(self) -> str:
         """The symbols by which its grids say how alike the clients' data are: 'α, δ'."""
         axes = [axis for grid in self.paper.grids.values() for axis in grid.axes]
-        return ", ".join(dict.fromkeys(_SKEWS[axis] for axis in axes if axis in _SKEWS))
+        named = [symbol for table in self.tables for symbol in table.skews]
+        return ", ".join(dict.fromkeys(named + [_SKEWS[axis] for axis in axes if axis in _SKEWS]))
 
     @property
     def front(self) -> TableOnPage | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf, isnan
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -119,7 +120,8 @@ class TableOnPage:
             if len(means) < max(2, len(found)):  # a single method, or several settings
                 continue
             names = sorted(means, key=lambda name: sign * means[name])
-            as_shown = {name: round(sign * means[name], self.table.digits) for name in names}
+            as_shown = {x: round(sign * means[x], self.table.digits) for x in names}
+            as_shown = {x: inf if isnan(shown) else shown for x, shown in as_shown.items()}
             behind = BASE in names[1:]
             rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
             base = means[BASE] if behind else None

@@ -92,7 +92,9 @@ class TableLayout:
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     """Lay out the cells, grouped by the first row axis if there are two or more, as papers do."""
     (rows, columns), absent = axes(table), tuple[str, ...]()
-    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+    apart = len(rows) - 1  # best first is within one setting
+    cut = apart if table.order != "as listed" and rows[-1:] == ("method",) else min(1, apart)
+    first, inner = rows[:cut], rows[cut:]
     begun = {_point(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
     if begun and table.order != "as listed":  # there, rows without a finished run are left out
         absent = tuple(_absent(first, inner, cells, begun))

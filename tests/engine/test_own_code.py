@@ -1,0 +1,120 @@
+"""Users' own parts and modules, written in ways that are natural and used to go wrong."""
+
+import pytest
+import torch
+from torch import nn
+
+from fedbench import Machine, Part, RunSpec, run
+from fedbench.core.flat_network import Net
+from fedbench.core.stacked_network import StackedNet
+from fedbench.models.architecture import BodyHead
+from tests.methods.one_weight import line
+
+CPU = Machine(device="cpu", workers=1)
+SPEC = RunSpec(dataset="digits", clients=3, rounds=2, batch=None, lr=0.1)
+
+
+class Counts(Part):
+    """Counts a client's turns in place, in what it stores and in the model that it starts from."""
+
+    def client(self, w, fed):
+        return {"turns": torch.zeros(()), "start": w}
+
+    def end(self, delta, t):
+        t.state["turns"] += 1
+        t.state["start"] += 1
+        torch.rand(1)  # so that the first round is trained a second time, with seeds
+        return delta * t.state["turns"] + 1e-3 * t.state["start"]
+
+
+def test_a_part_may_change_what_it_stores_in_place():
+    spec = SPEC.changed(watch=["steps"])  # which trains the clients once more
+    result = run(spec, parts=(Counts(),), machine=CPU)
+    plain = run(SPEC, parts=(Counts(),), machine=CPU)
+    assert torch.equal(result.weights, plain.weights)
+
+
+class Stores(Part):
+    """Sends how many turns the client has had, counted in place."""
+
+    def client(self, w, fed):
+        return {"turns": torch.zeros(())}
+
+    def end(self, delta, t):
+        t.state["turns"] += 1
+        torch.rand(1)
+        return delta * 0 + t.state["turns"]
+
+
+def test_a_turn_that_is_made_again_counts_once():
+    # the update of each client is 1 in the first round and 2 in the second: x_2 = x_0 − 3
+    spec = RunSpec(clients=1, rounds=2, lr=0.1)
+    start = nn.Linear(1, 1, bias=False)
+    first = float(start.weight)
+    end = run(spec, data=line([1.0, 2.0, 3.0]), model=start, parts=(Stores(),), machine=CPU)
+    assert float(end.weights) == pytest.approx(first - 3)
+
+
+class Skips(BodyHead):
+    """Has a step between body and head, which neither of them holds."""
+
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+
+
+def test_a_module_that_is_more_than_its_body_and_head_is_refused(refuses):
+    model = Skips(nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Linear(8, 10))
+    with refuses("'body' and 'head', but gives other outputs than head"):
+        run(SPEC, model=model, machine=CPU)
+
+
+class Centred(nn.Identity):
+    """Mixes channels, though what it derives from does not."""
+
+    def forward(self, x):
+        return x - x.mean(1, keepdim=True)
+
+
+def test_what_derives_from_a_layer_may_mix_channels_and_is_not_stacked():
+    with pytest.raises(TypeError, match="Centred has no stacked form"):
+        StackedNet(Net(nn.Sequential(nn.Conv2d(1, 4, 3), Centred(), nn.Flatten())))
+
+
+class Shifts(nn.Sequential):
+    """A tiny network with a constant of its own."""
+
+    def __init__(self, name):
+        super().__init__(nn.Flatten(), nn.Linear(64, 10))
+        self.register_buffer(name, torch.ones(64))
+
+
+def test_a_tiny_network_keeps_its_buffers():
+    assert run(SPEC, model=Shifts("mean"), machine=CPU).buffers["mean"].tolist() == [1.0] * 64
+
+
+def test_a_buffer_that_is_called_as_the_weights_are_is_refused(refuses):
+    with refuses("has a buffer 'w'"):
+        run(SPEC, model=Shifts("w"), machine=CPU)
+
+
+def test_a_frozen_layer_is_no_obstacle():
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.Linear(8, 10))
+    model[1].weight.requires_grad_(False)
+    assert run(SPEC, model=model, machine=CPU).weights.shape == (8 + 8 * 10 + 10,)
+
+
+class Double(Part):
+    """Returns numbers of another precision."""
+
+    def step(self, d, r):
+        return d.double()
+
+
+def test_a_hook_of_another_precision_is_told(refuses):
+    with refuses(r"Double\.step returned torch.float64; it must return .* and torch.float32"):
+        run(SPEC, parts=(Double(),), machine=CPU)
+
+
+def test_two_shifts_of_a_name_would_draw_the_same(refuses):
+    with refuses("shift has a name twice: noise, noise"):
+        RunSpec(shift=["noise", "noise"])

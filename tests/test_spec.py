@@ -156,6 +156,8 @@ def test_defaults_of_local_work_and_data_seed():
     assert RunSpec(seed=4, data_seed=0).partition_seed == 0
     assert RunSpec(seed=4, data_seed=4).id == RunSpec(seed=4).id  # the same run
     assert RunSpec(seed=4, data_seed=0).id != RunSpec(seed=4).id
+    tuned = RunSpec(seed=4, tune={"grid": {"lr": [1, 2]}, "seeds": [5]})  # whose trials differ
+    assert tuned.changed(data_seed=4).id != tuned.id
 
 
 def test_settings_without_effect_give_the_same_run():

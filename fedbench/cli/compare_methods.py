@@ -184,10 +184,7 @@ class Comparison:
         return "\n".join([words, *heading, *rows])
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
-        """Train what is not finished of some methods, and report; says how many runs that was.
-
-        Published runs of the paper are restored first.
-        """
+        """Restore or train what some methods lack, and report; says how many runs that was."""
         chosen, restored = self.plan.to_train(methods), 0
         also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
         # those of scale demo come with fedbench, below `workflow`

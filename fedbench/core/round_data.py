@@ -194,10 +194,7 @@ class Batch(OneLine):
 
 @dataclass(kw_only=True, repr=False)
 class Round(OneLine):
-    """One round at the server, as one part sees it.
-
-    Fields without a value at first raise `FedbenchError` if they are read too early.
-    """
+    """A round at the server as one part sees it; fields read too early raise `FedbenchError`."""
 
     _later: ClassVar = {
         "steps": "from the hook `answer` on",

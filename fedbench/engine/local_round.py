@@ -165,9 +165,7 @@ class _StepsOnVector:
             gradient = _wrap(parts[i], gradient, turns[i])
         g = clip_by_norm(gradient(w), task.clip)
         if not self._first:
-            raise FedbenchError(
-                "a part's hook `grad` made a step without `inner`, the loss's gradient"
-            )
+            raise FedbenchError("a part's `grad` made a step without `inner`, the loss's gradient")
         first = self._first.pop()
         g = task.through("decay", g, turns, w)
         decayed = w if task.decays is None else w * task.decays

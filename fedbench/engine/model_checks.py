@@ -160,10 +160,9 @@ def _refuse_lone_samples(
 def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
     values = loss(_outputs(net, x, "evaluation"), y)
-    if not isinstance(values, Tensor) or values.shape != y.shape:
-        shape = getattr(values, "shape", None)
-        found = type(values).__name__ if shape is None else f"values of shape {tuple(shape)}"
+    told = f"values of shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values)
+    if told != f"values of shape {tuple(y.shape)}":
         raise FedbenchError(
-            f"loss: gives {found} for {len(x)} samples; it must give a tensor, one per sample, as "
+            f"loss: gives {told} for {len(x)} samples; it must give a tensor, one per sample, as "
             "F.cross_entropy does with reduction='none'"
         )

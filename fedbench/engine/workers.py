@@ -111,9 +111,7 @@ class Workers:
 def in_step(task: LocalTask, batch: int) -> bool:
     """Whether clients train in step: those of a tiny network, whose steps no part sees."""
     net = task.net
-    tiny = net.d * max(batch, 10) <= _TINY and not (
-        net.channels or net.has_batch_norm or net.start().buffers
-    )
+    tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.start().buffers)
     return tiny and task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
 
 

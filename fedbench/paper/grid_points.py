@@ -217,16 +217,14 @@ def _points(paper: Paper, chosen: Paper, cases: Sequence[SeedCase]) -> list[tupl
     """The points that have no seed, in words, and the titles of what is chosen and shows them."""
     places, told = {key: points(grid) for key, grid in paper.grids.items()}, []
     for case in [each for each in cases if not each.seeds]:
-        showing = {
-            key
-            for key, item in paper.items()
-            for at in places[item.grid]
-            if [x for x in cases if x.means(item.grid, at)][-1:] == [case]
-            and matches(at, item.where)
+        lost = {
+            key: [at for at in of if [x for x in cases if x.means(key, at)][-1:] == [case]]
+            for key, of in places.items()
         }
-        titles = [item.title for key, item in chosen.items() if key in showing]
+        shown_by = {k for k, x in paper.items() for at in lost[x.grid] if matches(at, x.where)}
+        titles = [item.title for key, item in chosen.items() if key in shown_by]
         # Where no table is left that would show the points, the tables' own titles are in the list.
-        if titles or not showing:
+        if any(lost.values()) and (titles or not shown_by):
             told.append((worded(case.where), titles))
     return told
 

@@ -75,10 +75,7 @@ def printed_numbers(file: Path, paper: Paper) -> Printed:
 
 
 def read_printed(path: Path, places: Mapping[str, Sequence[Place]] | None = None) -> Printed:
-    """The numbers in the file, if it is there, at these places of tables by the tables' keys.
-
-    Raises `FedbenchError` on two numbers for one place.
-    """
+    """The numbers of the file, if there, at these places; `FedbenchError` on two for one."""
     rows = list(_rows(path, read_text(path))) if exists(path) else []
     odd = {place.table for place, _ in rows if _by_value(place) != place}
     there = [x for of_table in (places or {}).values() for x in of_table if x.table in odd]

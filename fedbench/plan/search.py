@@ -200,10 +200,7 @@ def _on_edge(point: Settings, tune: Tune, tried: list[Settings]) -> list[str]:
 
 
 def resolved(run: RunSpec, results: Path) -> RunSpec:
-    """The run with the settings that its search, if any, chose.
-
-    Raises `FedbenchError` if by its trials the winner is another, as one was changed since.
-    """
+    """The run with what its search, if any, chose; `FedbenchError` if trials choose otherwise."""
     if run.tune is None:
         return run
     file = Results(results).winner(search_id(run))

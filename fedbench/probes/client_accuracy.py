@@ -155,9 +155,7 @@ class Changes(OfClasses):
         """Raise `FedbenchError` without classes, or if round `at` is after the last."""
         super().require(problem)
         if self.at and self.at > problem.spec.rounds:
-            raise FedbenchError(
-                f"watch: changes at = {self.at}; there are {problem.spec.rounds} rounds"
-            )
+            raise FedbenchError(f"changes at = {self.at}; there are {problem.spec.rounds} rounds")
 
     def table(self, s: Scene) -> list[Cells]:
         """Return one row per client and class."""

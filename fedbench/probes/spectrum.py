@@ -193,10 +193,7 @@ def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
 
 
 def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:
-    """The eigenvalue of largest magnitude, by Lanczos from the vector `start` (d,).
-
-    tol: relative accuracy. NaN if `iterations` restarts do not reach it.
-    """
+    """The eigenvalue of largest magnitude by Lanczos from `start` (d,), to `tol`; else NaN."""
     if H.shape[0] <= _DENSE:
         eigenvalues = torch.linalg.eigvalsh(_dense(H))
         return float(eigenvalues[eigenvalues.abs().argmax()])

@@ -149,8 +149,7 @@ class Uniform(Sampler):
 
     def __call__(self, rng: Rng, K: int, participation: float, labels: Labels) -> list[int]:
         """Draw the m clients, ascending."""
-        chosen = rng.choice(K, size=cohort_size(K, participation), replace=False)
-        return sorted(int(i) for i in chosen)
+        return sorted(rng.choice(K, cohort_size(K, participation), replace=False).tolist())
 
 
 @dataclass(frozen=True)

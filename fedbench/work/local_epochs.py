@@ -78,9 +78,7 @@ class Uniform(Work):
     def require(self, most: int) -> None:
         """Refuse a `least` above the run's epochs or steps."""
         if self.least > most:
-            raise FedbenchError(
-                f"work 'uniform': least = {self.least} is not allowed; it must be at most {most}"
-            )
+            raise FedbenchError(f"work 'uniform': least = {self.least} must be at most {most}")
 
     def mean(self, most: int) -> float:
         """The middle of the interval."""

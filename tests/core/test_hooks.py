@@ -531,5 +531,5 @@ class Careless(Part):
 
 
 def test_a_part_that_never_asks_for_the_gradient_is_told_so(refuses):
-    with refuses("made a step without calling `inner`"):
+    with refuses("made a step without `inner`"):
         train([[1.0]], parts=[Careless()])

@@ -184,7 +184,7 @@ TINY = {
     ),
     "an unknown class": (
         {"train/n9/images/n9_0.JPEG": jpeg()},
-        "train images of class 'n9': 1; by wnids.txt it is 0",
+        "train images of class 'n9': 1; by wnids.txt 0",
     ),
     "no list of classes": ({"wnids.txt": None}, "wnids.txt"),
     "half the classes": ({"wnids.txt": WNIDS[:1000]}, "wnids.txt has 100 lines with 100 different"),
@@ -194,19 +194,19 @@ TINY = {
     "empty annotations": ({NOTES: b""}, "val/val_annotations.txt for 'val/images/val_0.JPEG': 0; "),
     "a missing annotation": (
         notes(*LINES[1:]),
-        "for 'val/images/val_7.JPEG': 0; by the images it is 1",
+        "for 'val/images/val_7.JPEG': 0; by the images 1",
     ),
     "an annotation twice": (notes(*LINES, LINES[3]), "for 'val/images/val_1.JPEG': 2; by the"),
     "a cut annotation": (notes(*LINES[:-1], "val_198.JPEG"), "val images of class '': 1; by wnid"),
     "a strange annotation": (notes("val_7.JPEG\tn8\n", *LINES[1:]), "val images of class 'n8': 1"),
     "an annotation out of the folder": (
         notes("../../wnids.txt\tn00000001\n", *LINES),
-        "val/val_annotations.txt for 'val/images/../../wnids.txt': 1; by the images it is 0",
+        "val/val_annotations.txt for 'val/images/../../wnids.txt': 1; by the images 0",
     ),
     "a missing image": ({"val/images/val_3.JPEG": None}, "for 'val/images/val_3.JPEG': 1; by the"),
     "unequal classes": (
         notes(*LINES[:-1], LINES[-1].replace("n00000198", "n00000001")),
-        "val images of class 'n00000001': 2; by wnids.txt it is 1",
+        "val images of class 'n00000001': 2; by wnids.txt 1",
     ),
 }
 
@@ -226,7 +226,7 @@ def test_a_damaged_tiny_imagenet(changes, words, tmp_path, monkeypatch):
 
 def test_half_an_unpacked_tiny_imagenet(tmp_path):
     unpacked(FILES, tmp_path / TOP)  # one of 500 images per class
-    assert "train images of class 'n00000000': 1; by wnids.txt it is 500" in refusal(
+    assert "train images of class 'n00000000': 1; by wnids.txt 500" in refusal(
         TinyImageNet(), tmp_path
     )
 

@@ -209,6 +209,28 @@ def test_a_scale_keeps_some_tables_and_levels_and_says_what_it_leaves_out(tmp_pa
     assert not make_plan(workflow, "paper").left_out["tiny"]
 
 
+def test_points_that_a_later_case_runs_are_not_left_out(tmp_path):
+    workflow = make_project(tmp_path) / "workflow"
+    cases = "{seeds: 0, where: {method: FedProx}}, {seeds: 1, where: {method: FedProx}}"
+    (workflow / "scales/small.yaml").write_text(
+        f"about: small\npapers: {{tiny: {{seed_cases: [{cases}]}}}}\n"
+    )
+    plan = make_plan(workflow, "small")
+    assert {cell.coords["method"] for cell in plan.cells} == {"FedAvg", "FedProx"}
+    assert plan.left_out["tiny"].points == []
+
+
+def test_a_case_may_set_parts_and_a_parameter_of_them():
+    for settings in (
+        {"fedprox.mu": 0.7, "parts": ["fedprox", "fedsam"]},
+        {"parts": ["FedProx"], "fedprox.mu": 0.7},
+    ):
+        found = paper()
+        grid = found.grids["g"].model_copy(update={"cases": (Case(where={}, settings=settings),)})
+        parts = RunSpec(**resolve(found, grid, {"dataset": "digits", "method": "FedAvg"})).parts
+        assert str(parts[0]) == "fedprox(mu=0.7)"
+
+
 def test_a_scale_cannot_keep_what_is_not_there(refuses, tmp_path):
     workflow = make_project(tmp_path) / "workflow"
     (workflow / "scales/small.yaml").write_text("about: x\npapers: {tiny: {keep: [table9]}}\n")

@@ -61,7 +61,7 @@ def test_a_papers_level_may_name_a_method(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("2024: {parts: [fedprox]}", r"2024 is not allowed as the name .* in quotes: '2024'"),
+        ("2024: {parts: [fedprox]}", r"2024 is not allowed as the name .* write '2024'"),
         ("0.5: {parts: [fedprox]}", "0.5 is not allowed as the name of a method"),
         ("Mine: {parts: [fedprox], 1: 2}", "Mine: no field in Composition '1'"),
     ],
@@ -76,7 +76,13 @@ def test_a_number_names_no_method(tmp_path, monkeypatch, refuses, text, words):
 
 
 @pytest.mark.parametrize(
-    "method", ["{parts: [fedproxx]}", "{parts: [], wth: {}}", "{parts: [], with: {weights: a}}"]
+    "method",
+    [
+        "{parts: [fedproxx]}",
+        "{parts: [], wth: {}}",
+        "{parts: [], with: {weights: a}}",
+        "{parts: [], with: {parts: []}}",
+    ],
 )
 def test_a_mistake_in_compositions_names_that_file_alone(tmp_path, monkeypatch, refuses, method):
     monkeypatch.chdir(tmp_path)

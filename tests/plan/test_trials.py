@@ -83,6 +83,8 @@ def test_a_scale_shortens_trials_that_are_longer_than_its_limit():
     shorter = cut(run, Cut(trial_limit={"rounds": 20, "epochs": 2}))
     assert (shorter["rounds"], shorter["tune"]["trials"]) == (50, {"rounds": 20})
     assert cut(run, Cut(trial_limit={"rounds": 50}))["tune"] == {"grid": GRID}
+    long = run | {"tune": {"grid": GRID, "trials": {"rounds": 500}}}
+    assert cut(long, Cut(trial_limit={"rounds": 20}))["tune"]["trials"] == {"rounds": 20}
     assert cut(run, Cut(tune=False, trial_limit={"rounds": 20})) == {"rounds": 50, "epochs": 2}
 
 

@@ -249,6 +249,11 @@ def test_the_lead_in_a_loss_is_over_the_lowest(made):
     assert f"{lead} at round 50" in texts(shown(made, "marked_loss"))
 
 
+def test_bars_of_what_no_run_reaches_say_so(made):
+    frame = made[1].frame.assign(accuracy=0.0)
+    assert "not reached" in texts(shown((made[0], Collected(frame, made[1].runs)), "unreached"))
+
+
 def test_near_guessing_each_data_set_has_its_line(made):
     low = Collected(made[1].frame.assign(accuracy=0.012), made[1].runs)
     lines = shown((made[0], low), "of_two_sets").axes[0].lines

@@ -190,7 +190,7 @@ def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
 def test_one_of_two_settings_is_no_mean_over_both(tmp_path: Path) -> None:
     # α = 0.1 is not run, or run without A or without all others
     for finished, words in (
-        ([("A", 1), ("<b>", 1)], "no method has all its runs, with a number"),
+        ([("A", 1), ("<b>", 1)], "no method has all its runs"),
         ([*BOTH[:1], *BOTH[2:]], "needs all runs of A and of another method"),
         (BOTH[:3], "needs all runs of A and of another method"),
     ):
@@ -224,3 +224,4 @@ def test_a_collapsed_mean_leaves_the_others_room():
     # tested leads extend over 1: what is more than 3 beyond them is at an arrow
     assert [*_inside(mean, ("near", "far")).index] == ["A", "FedAvg", "B", "near"]
     assert len(_inside(mean[["FedAvg", "far"]], ("far",))) == 2  # nothing is tested
+    assert len(_inside(mean[["far"]], ("far",))) == 1  # nor is the base itself

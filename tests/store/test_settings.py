@@ -11,6 +11,7 @@ def test_choices_have_a_column_of_words_and_one_for_each_parameter():
         parts=[{"fedprox": {"mu": 0.01}}, "fedsam"],
         augment={"crop": 4},
         watch=[{"spectrum": {"samples": 100}}],
+        shift=[{"noise": {"level": 0.5}}],
     )
     columns = setting_columns(spec.model_dump(mode="json"))
     assert columns["dataset"] == "toy"
@@ -19,5 +20,6 @@ def test_choices_have_a_column_of_words_and_one_for_each_parameter():
     assert columns["augment.crop"] == 4
     assert "augment" not in columns
     assert (columns["watch"], columns["watch.spectrum.samples"]) == ("spectrum(samples=100)", 100)
+    assert (columns["shift"], columns["shift.noise.level"]) == ("noise(level=0.5)", 0.5)
     assert (columns["clip"], columns["betas"], columns["lr"]) == (None, "[0.9, 0.999]", 0.1)
     assert "tune" not in columns

@@ -252,9 +252,7 @@ def _require_counts(said: str, names: Iterable[str], by: str, wanted: Mapping[st
     found = Counter(names)
     for name in [*found, *wanted]:
         if found[name] != wanted.get(name, 0):
-            raise FedbenchError(
-                f"{said} {name!r}: {found[name]}; by {by} it is {wanted.get(name, 0)}"
-            )
+            raise FedbenchError(f"{said} {name!r}: {found[name]}; by {by} {wanted.get(name, 0)}")
 
 
 def _pixels(top: Path, names: list[str]) -> Pixels:

@@ -62,10 +62,7 @@ class Processes:
 
 
 class _Channel:
-    """A way from one process to another: a pipe, and shared memory for tensors while it lasts.
-
-    The next value may be sent when the last one was received.
-    """
+    """A way between processes: a pipe, and shared memory for tensors until the next value."""
 
     def __init__(self) -> None:
         self.receiver, self.sender = Pipe(duplex=False)

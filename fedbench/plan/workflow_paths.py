@@ -91,10 +91,7 @@ class WorkflowPaths:
         return any(k in self.unrecorded or not exists(self.folders.stamp(k)) for k in job.runs)
 
     def again(self, job: Job) -> list[Path]:
-        """The folders of a job's runs that have a stamp and no record.
-
-        Such a folder is newer than the stamp, so that Snakemake has the run trained again.
-        """
+        """Folders with a stamp and no record; newer than it, they make Snakemake train again."""
         return [self.folders.run(k).path for k in job.runs if k in self.unrecorded]
 
     @property

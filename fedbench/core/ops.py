@@ -7,10 +7,7 @@ from fedbench.base.errors import FedbenchError
 
 
 def kl(p: Tensor, q: Tensor, least: int = 2) -> Tensor:
-    """KL(softmax p ‖ softmax q) of logits p and q (B, C), one value per sample (B,).
-
-    Raises `FedbenchError` of fewer than `least` classes, as outputs without classes have.
-    """
+    """KL(softmax p ‖ softmax q) of logits p and q (B, C) per sample (B,); needs `least` classes."""
     if q.dim() < 2 or q.shape[-1] < least:
         needs = f"it needs at least {least} classes"
         raise FedbenchError(f"a divergence of logits of shape {tuple(q.shape)}: {needs}")

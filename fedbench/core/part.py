@@ -206,6 +206,16 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
+def returned(part: Part, hook: str, *given: Any) -> State:
+    """The dict of tensors that a hook returns; raises `FedbenchError` if it returns another."""
+    state = getattr(part, hook)(*given)
+    if not isinstance(state, dict):
+        told = f"{type(part).__name__}.{hook} returned {shown(state)}"
+        raise FedbenchError(f"{told}; it must return a dict of tensors by name")
+    require_tensors(part, state)
+    return state
+
+
 def require_tensors(part: object, *states: State) -> None:
     """Raise `FedbenchError` if states of a part or probe hold other things than tensors."""
     for name, value in (item for state in states for item in state.items()):

@@ -118,6 +118,8 @@ def named(spec: RunSpec, objects: Mapping[str, Any]) -> tuple[RunSpec, dict[str,
             if choices is not None:
                 new = choices if name in _SEVERAL else choices[0]
             spec = spec.changed(**{form.field: new})
+        if name == "parts" and choices is None:
+            spec = spec.changed(**{k: x for part in value for k, x in part.SETTINGS.items()})
     return spec, unnamed
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.local_optimisers import clip_by_norm
-from fedbench.core.part import Part, overriding
+from fedbench.core.part import Part, overriding, returned
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round_data import Batch, Gradient, Seen, Turn
 from fedbench.core.stacked_network import StackedNet
@@ -50,7 +50,7 @@ def local_round(
     with torch.no_grad(), task.dropout(client):
         w = task.through("begin", client.start.w, turns)
         for i in overriding(task.parts, "begin_buffers"):
-            buffers = task.parts[i].begin_buffers(buffers, turns[i])
+            buffers = returned(task.parts[i], "begin_buffers", buffers, turns[i])
         steps: StepsInPlace | _StepsOnVector = (
             StepsInPlace(task, client.lr, task.net, w.clone(), buffers)
             if task.is_plain and differentiate is by_autograd

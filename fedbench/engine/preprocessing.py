@@ -30,10 +30,7 @@ def samples(
 
 
 def preparation(data: Dataset, scales: Scales | None, net: Net) -> Callable[[Tensor], Tensor]:
-    """The function that turns stored samples into the network's inputs, in its fastest layout.
-
-    Pixels become 0…1, and values are normalised by `scales`, if any.
-    """
+    """The function from stored samples to inputs: pixels are 0…1, normalised by `scales`."""
     prepare = _scaled(data, scales, net.start().w)
     if net.channels < 16 or net.precision == torch.float64:
         return prepare

@@ -14,7 +14,7 @@ from fedbench.base import seeds
 from fedbench.base.checks import asked_for
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat_network import Buffers, Model
-from fedbench.core.part import overriding
+from fedbench.core.part import overriding, returned
 from fedbench.core.rng import torch_generator
 from fedbench.core.round_data import Gradient, Round, State, Turn, only_in_ask, weighted_mean
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient, Problem
@@ -194,7 +194,7 @@ def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[Prepar
     parts, sent = problem.task.parts, 0
     for i in overriding(parts, "ask"):
         asks = [asked(problem, c, i) for c in clients]
-        answer = parts[i].answer(asks, copies[i].p, copies[i])
+        answer = returned(parts[i], "answer", asks, copies[i].p, copies[i])
         for c in clients:
             c.turns[i].msg = {**c.turns[i].msg, **answer}
         sent += sum(value.numel() for ask in asks for value in ask.values())
@@ -206,7 +206,7 @@ def asked(problem: Problem, c: PreparedClient, i: int) -> State:
     turn, task = c.turns[i], problem.task
     turn.full_gradient = full_gradient(task, turn.buffers, problem.rows[c.client])
     with task.dropout(c) if task.net.has_dropout else contextlib.nullcontext():
-        sent = task.parts[i].ask(turn.w, turn)
+        sent = returned(task.parts[i], "ask", turn.w, turn)
     turn.full_gradient = only_in_ask
     return sent
 

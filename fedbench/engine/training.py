@@ -18,7 +18,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import require_writable
 from fedbench.base.signals import stoppable
 from fedbench.core.flat_network import Model
-from fedbench.core.part import require_tensors
+from fedbench.core.part import require_tensors, returned
 from fedbench.core.round_data import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
@@ -106,7 +106,7 @@ class Training:
         if progress is None:
             start = self.fed.start
             with problem.for_users("start", seeds.ALWAYS):
-                server = [part.server(start.w, self.fed) for part in self.parts]
+                server = [returned(x, "server", start.w, self.fed) for x in self.parts]
             progress = Progress(
                 start, server, ClientStates(self.fed.spill),
                 memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
@@ -126,6 +126,8 @@ class Training:
                 f"'{self.problem.data.name}' has none; write metric: loss"
             )
         for name, probe in zip(names, self.probes, strict=True):
+            if not isinstance(probe, Probe):
+                raise FedbenchError(f"probes: {name} is no probe")
             if names.count(name) > 1 or name.lower() in ("clients", "rounds"):
                 raise FedbenchError(f"probes: {name} is given twice, or is a table of every run")
             probe.require(self.problem)
@@ -193,7 +195,7 @@ class Training:
         progress = self.progress
         # of a model: weights and running statistics, without counters
         size = self.fed.d + sum(v.numel() for v in r.buffers.values() if v.is_floating_point())
-        messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
+        messages = [returned(x, "send", copy) for x, copy in zip(self.parts, copies, strict=True)]
         clients = [rounds.prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for i, amount in r.dropped.items():  # they trained in vain
             rows = rounds.rows_of_batches(self.problem, r.round, i, amount)
@@ -221,7 +223,7 @@ class Training:
         """What the parts stored after the client's last turn, or their first states."""
         if client not in self.progress.clients:
             start = self.fed.start.w.clone()  # which users' code may change
-            return [part.client(start, self.fed) for part in self.parts]
+            return [returned(part, "client", start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
     def _scores(self, r: Round, copies: Sequence[Round], train_loss: float) -> tuple[Row, Model]:
@@ -229,7 +231,7 @@ class Training:
         progress, (new, buffers) = self.progress, self.progress.global_model
         models: dict[str, Tensor] = {}
         for part, copy in zip(self.parts, copies, strict=True):
-            models |= part.evaluate(new, copy)
+            models |= returned(part, "evaluate", new, copy)
         models.setdefault("next", new)
         row: Row = {
             "round": progress.round,

@@ -93,10 +93,7 @@ def pass_signals_on() -> None:
 
 
 def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
-    """Make the folders of runs that did not end newer than their stamps: to train them again.
-
-    The winners of searches with a failed trial are deleted, to be chosen again.
-    """
+    """Have runs that did not end trained again, and searches with a failed trial choose again."""
     folders = Results(results)
     for run_id in (*seen.failed, *seen.left):
         if exists(folders.stamp(run_id)):

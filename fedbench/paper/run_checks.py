@@ -71,10 +71,7 @@ def _require_watched(place: str, table: str, runs: list[RunSpec]) -> None:
 
 
 def _refuse_same_runs(place: str, axis: str, cells: list[_Place], points: list[Point]) -> None:
-    """Refuse levels of an axis that stand for the same runs wherever both stand.
-
-    Single points may be the same run, and a scale may put one data set in the place of two.
-    """
+    """Refuse levels of an axis that are the same runs wherever both stand, unless by a scale."""
     cut = _same(axis, cells)
     levels = {*cut, *itertools.chain.from_iterable(cut.values())}
     whole = [point for point in points if point.coords[axis] in levels]

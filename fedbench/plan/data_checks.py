@@ -73,10 +73,7 @@ def has_failed(run_id: str, results: Path) -> bool:
 
 
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
-    """Raise `FedbenchError` if data differ between runs, or have been replaced since.
-
-    Of data sets with other parameters the files that both have read are compared.
-    """
+    """Raise `FedbenchError` if data differ between runs, whatever their parameters, or changed."""
     told = list(runs)
     files: dict[str, dict[str, list[str]]] = {}
     readers: dict[str, dict[str, set[str]]] = {}  # of each file, the versions of each data set

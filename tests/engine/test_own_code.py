@@ -1,5 +1,7 @@
 """Users' own parts and modules, written in ways that are natural and used to go wrong."""
 
+from typing import ClassVar
+
 import pytest
 import torch
 from torch import nn
@@ -7,6 +9,7 @@ from torch import nn
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat_network import Net
 from fedbench.core.stacked_network import StackedNet
+from fedbench.methods.fedprox import FedProx
 from fedbench.models.architecture import BodyHead
 from tests.methods.one_weight import line
 
@@ -118,3 +121,30 @@ def test_a_hook_of_another_precision_is_told(refuses):
 def test_two_shifts_of_a_name_would_draw_the_same(refuses):
     with refuses("shift has a name twice: noise, noise"):
         RunSpec(shift=["noise", "noise"])
+
+
+class Forgets(Part):
+    """Has no `return`."""
+
+    def send(self, r):
+        r.state.update(w=r.w)
+
+
+def test_a_hook_without_return_is_named(refuses):
+    with refuses(r"Forgets\.send returned None; it must return a dict of tensors"):
+        run(SPEC, parts=(Forgets(),), machine=CPU)
+
+
+class Alone(Part):
+    """Trains one client, whatever the run says."""
+
+    SETTINGS: ClassVar = {"clients": 1, "participation": 1.0}
+
+
+def test_the_settings_of_a_part_without_a_name_hold():
+    assert len(run(SPEC, parts=(Alone(),), machine=CPU).record["samples"]) == 1
+
+
+def test_a_part_is_no_probe(refuses):
+    with refuses("probes: FedProx is no probe"):
+        run(SPEC, probes=(FedProx(0.1),), machine=CPU)

@@ -180,8 +180,9 @@ def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, s
     apart = compared.cells[compared.cells["apart"]].sort_values("p", kind="stable")
     for cell in apart.to_dict("records"):
         place = [cell[name] for name in ("dataset", "setting", "method", "metric")]
+        digits = 2 if abs(cell["mean_one"]) >= 10 else 4
         row = {"table": cell["table"], "cell": ", ".join(filter(None, place))}
         for folder, side in ((one, "one"), (other, "other")):
-            number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
+            number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], digits)
             row[f"in {folder}"] = f"{number} ({len(cell[f'values_{side}'])})"
-        yield row | {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
+        yield row | {"difference": signed(cell["difference"], digits), "p": f"{cell['p']:.1g}"}

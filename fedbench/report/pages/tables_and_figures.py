@@ -157,8 +157,8 @@ _SHOWN_AS = {"epochs": "local", "steps": "local", "participation": "cohort"}
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
-    """The settings that all of the runs share, none of them searched, and their number of seeds."""
-    shared, seeds = dict[str, Any](), set[int]()
+    """The settings that all runs share, none of them searched; their seeds if equally many each."""
+    shared, seeds = dict[str, Any](), Counter[int]()
     for run in runs:
         unit, number = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
         size, about = cohort_size(run.clients, run.participation), run.sampler.name == "bernoulli"
@@ -174,8 +174,9 @@ def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
         searched = {_SHOWN_AS.get(x, x) for x in (run.tune.grid if run.tune else ())}
         known = {k: x for k, x in (shared if seeds else settings).items() if k not in searched}
         shared = {name: x for name, x in known.items() if settings[name] == x}
-        seeds.add(run.seed)
-    return shared | {"seeds": len(seeds)} if shared else {}
+        seeds[run.seed] += 1
+    alike = {"seeds": len(seeds)} if len({*seeds.values()}) == 1 else {}
+    return shared | alike if shared else {}
 
 
 class FactOnPage(NamedTuple):

@@ -127,7 +127,7 @@ class _StepsOfSeveral(StepsInPlace):
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,)."""
-        return torch.where(shares > 0, losses * shares, 0).sum(1)  # padding may give infinity
+        return (losses * shares).sum(1)
 
 
 def _batches(
@@ -141,6 +141,7 @@ def _batches(
     counts = pad_sequence([torch.tensor(each) for each in sizes], batch_first=True)[..., None]
     shares = (torch.arange(rows.shape[2]) < counts).to(dtype) / counts.clamp(min=1)
     shares = shares.to(rows.device)
+    rows = torch.where(shares > 0, rows, rows[:, :1, :1])  # padding is of the client's own samples
     for k in range(len(sizes[0])):
         m = sum(len(each) > k for each in sizes)
         view = None if views is None else views[:m, k].flatten(0, 1)

@@ -16,10 +16,7 @@ from fedbench.data.dataset import Dataset
 def samples(
     x: NDArray[np.generic], y: NDArray[np.generic], device: torch.device, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """Samples on the device, in their stored type, images as (N, channels, H, W), and labels.
-
-    Classes are integers, other labels in the run's precision.
-    """
+    """Stored samples on the device, images as (N, C, H, W), and labels: integers or in `dtype`."""
     if x.ndim == 4:  # a view; copied below, unless it was stored channels first
         x = x.transpose(0, 3, 1, 2)
     elif x.ndim == 3:

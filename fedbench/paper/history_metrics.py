@@ -65,7 +65,7 @@ def _at_target(rows: pd.DataFrame, metric: str, target: Target) -> pd.Series:
 
 
 def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The moment over evaluated rounds; with fewer than asked for, those there are."""
+    """The moment over evaluated rounds; `last` takes those there are, others need all asked."""
     full = _filled(rows, asked.metric)
     if asked.last and asked.at != "last":
         end = full.groupby("run_id")["round"].transform("max")

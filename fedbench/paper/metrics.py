@@ -74,10 +74,7 @@ _TAKEN = {  # by what a probe declares: columns that are there without it
 
 
 def columns(run: RunSpec) -> set[str]:
-    """The columns of a run's history, and of its other tables as 'steps/cosine'.
-
-    Scores have one per model that the run's parts name.
-    """
+    """Columns of a run's history, scores per model of its parts, and tables' as 'steps/cosine'."""
     parts = [registry.find("method", part.name).constants for part in run.parts]
     models = [name for part in parts for name in part.get("MODELS", ())]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]

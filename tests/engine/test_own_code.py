@@ -2,11 +2,12 @@
 
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fedbench import Machine, Part, RunSpec, run
+from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat_network import Net
 from fedbench.core.stacked_network import StackedNet
 from fedbench.methods.fedprox import FedProx
@@ -148,3 +149,26 @@ def test_the_settings_of_a_part_without_a_name_hold():
 def test_a_part_is_no_probe(refuses):
     with refuses("probes: FedProx is no probe"):
         run(SPEC, probes=(FedProx(0.1),), machine=CPU)
+
+
+def test_a_sample_that_nobody_holds_acts_on_nobody():
+    # clients with two samples and one train in step, and the shorter batch is filled up
+    x = np.array([[3e20], [1], [2], [3]], dtype=np.float32)
+    data = Dataset("line", x, x[:, 0], x[1:], x[1:, 0], classes=0)
+    spec = RunSpec(clients=2, rounds=1, batch=2, lr=0.01)
+    held = [np.array([1, 2]), np.array([3])]
+    ended = run(spec, data=data, partition=held, model=nn.Linear(1, 1), machine=CPU)
+    assert ended.status == "finished"
+
+
+class Both(BodyHead):
+    """Returns features too, as many released models do."""
+
+    def forward(self, x):
+        features = self.body(x)
+        return self.head(features), features
+
+
+def test_a_module_may_return_more_than_its_logits():
+    model = Both(nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Linear(8, 10))
+    assert run(SPEC, model=model, machine=CPU).status == "finished"

@@ -1,5 +1,6 @@
 """Users' own parts and modules, written in ways that are natural and used to go wrong."""
 
+from collections import OrderedDict
 from typing import ClassVar
 
 import numpy as np
@@ -172,3 +173,26 @@ class Both(BodyHead):
 def test_a_module_may_return_more_than_its_logits():
     model = Both(nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Linear(8, 10))
     assert run(SPEC, model=model, machine=CPU).status == "finished"
+
+
+def with_head(*layers):
+    body, head = nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Sequential(*layers)
+    head.append(nn.Linear(8, 10))
+    return nn.Sequential(OrderedDict(body=body, head=head))  # of PyTorch's own classes alone
+
+
+def test_calibration_of_a_head_with_dropout_draws_from_the_seed():
+    model = with_head(nn.Dropout(0.5))
+    spec = SPEC.changed(watch=[{"calibration": {"epochs": 10, "lr": 1.0}}])
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)  # which must not matter
+        ended = run(spec, model=model, machine=CPU)
+        found.append(ended.history["personal_none"].iloc[-1])
+    assert found[0] == found[1]
+
+
+def test_calibration_of_a_head_with_statistics_is_refused(refuses):
+    with refuses("calibration needs a trained classifier without batch norm"):
+        spec = SPEC.changed(watch=["calibration"])
+        run(spec, model=with_head(nn.BatchNorm1d(8)), machine=CPU)

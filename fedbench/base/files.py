@@ -21,8 +21,8 @@ exists = os.path.exists  # False for names that the system refuses, unlike `Path
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """A temporary path that replaces `path` if nothing is raised; `FedbenchError` if it cannot."""
-    require_writable(path.parent)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(PARTIAL, begins(path.name), path.parent)
     except (OSError, ValueError) as error:
         raise FedbenchError(f"{path}: cannot be written: {_reason(error)}") from None
@@ -48,10 +48,15 @@ def require_writable(folder: Path) -> None:
         raise FedbenchError(f"{folder}: cannot write there: {_reason(error)}") from None
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
-    with atomic(path) as temporary:
-        temporary.write_bytes(text.encode())
+    write_bytes(path, text.encode())
 
 
 def read_text(path: Path) -> str:

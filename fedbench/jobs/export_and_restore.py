@@ -16,7 +16,6 @@ from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.flat_settings import is_outdated
-from fedbench.store.parquet_frames import in_pandas
 from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
 from fedbench.store.results_folder import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
@@ -147,8 +146,8 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     for key, run in meant.runs.items():
         folder, stamp = folders.run(key), folders.stamp(key)
         if key in new.runs:
-            tables = {name: in_pandas(table) for name, table in run.tables.items()}
-            folder.finish(run.record, tables.pop("rounds"), {}, tables)
+            others = {name: table for name, table in run.tables.items() if name != "rounds"}
+            folder.finish(run.record, run.tables["rounds"], {}, others)
         folder.forget_checkpoint()  # of an earlier, unfinished training
         failure_file(folder).unlink(missing_ok=True)
         # the stamp of a run that was there keeps its time: what was made from it is up to date

@@ -2,10 +2,12 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
@@ -21,6 +23,7 @@ from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of
 from fedbench.store import Results, RunFolder
+from fedbench.store.parquet_frames import in_pandas, stacked
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last accuracy", "mean": "the mean accuracy", "best": "the best accuracy"}
@@ -94,6 +97,7 @@ def words(run: RunSpec) -> str:
 
 
 Winner = dict[str, Any]
+Ended = tuple[RunSpec, RunFolder, dict[str, Any]]  # a trial, its folder and its record
 
 
 def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) -> Winner:
@@ -113,10 +117,10 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
     same_data([(trial, record) for trial, _, record in ended], results)
     of_seed = trials[: len(trials) // len(tune.seeds)]
     tried = _settings(of_seed, points(tune), results, {} if known is None else known)
-    scores, whole = list[float](), []
+    of_trials, scores, whole = _scores(ended, tune), list[float](), []
     for n in range(len(tried)):
         members = ended[n :: len(tried)]
-        scores.append(sum(_score(*each, tune) for each in members) / len(members))
+        scores.append(sum(of_trials[n :: len(tried)]) / len(members))
         whole.append(not any(record["status"] == "diverged" for _, _, record in members))
     if not any(map(math.isfinite, scores)):
         lacks = f"its search chooses by {tune.by}, and no trial has it"
@@ -158,23 +162,39 @@ def ranked(winner: Winner, tune: Tune) -> dict[str, Any]:
     return {k: _times(v, times[k]) if k in times else v for k, v in best if k != "score"}
 
 
-def _score(trial: RunSpec, folder: RunFolder, record: dict[str, Any], tune: Tune) -> float:
-    """A trial's score by the search's rule; infinite where it did not reach a target."""
-    history, asked, diverged = folder.history(record), scored(tune), record["status"] == "diverged"
-    if tune.by in WORDS:
-        asked = asked.partition("@")[0]
-        curve = history.set_index("round").get(asked, pd.Series()).dropna()
-        if len(curve):
-            return _of_curve(curve, tune.by, trial if diverged else None)
-    else:
+def _scores(ended: Sequence[Ended], tune: Tune) -> list[float]:
+    """The trials' scores by the search's rule; infinite where one did not reach a target."""
+    asked = scored(tune).partition("@")[0] if tune.by in WORDS else scored(tune)
+    found = {} if tune.by in WORDS else _by_metric(ended, asked)
+    scores = []
+    for trial, folder, record in ended:
+        diverged = record["status"] == "diverged"
+        score = found.get(record["id"])
+        if tune.by in WORDS:
+            curve = folder.history(record).set_index("round").get(asked, pd.Series()).dropna()
+            score = _of_curve(curve, tune.by, trial if diverged else None) if len(curve) else None
+        if score is None and not diverged:
+            lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
+            raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
+        lost = 0.0 if tune.by in WORDS else math.nan
+        scores.append(lost if score is None else score)
+    return scores
+
+
+def _by_metric(ended: Sequence[Ended], asked: str) -> dict[str, float]:
+    """The metric of each trial, by its id, from all their histories at once."""
+    histories = {}
+    for trial, folder, record in ended:
+        rounds = folder.rounds(record)
         same = {"run_id": record["id"], "status": record["status"], "rounds": trial.rounds}
-        told = history.assign(**same, eval_every=trial.eval_every)
-        if found := values(told, asked, "final") or values(with_derived(told), asked, "final"):
-            return found.get(record["id"], math.nan)
-    if diverged:
-        return 0.0 if tune.by in WORDS else math.nan
-    lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
-    raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
+        same["eval_every"] = trial.eval_every
+        repeated = {name: pa.array([value] * len(rounds)) for name, value in same.items()}
+        histories[record["id"]] = pa.table({n: rounds[n] for n in rounds.column_names} | repeated)
+    frame = in_pandas(stacked([*histories.values()]))
+    found = values(frame, asked, "final")
+    if len(found) < len(histories):
+        found = values(with_derived(frame), asked, "final") | found
+    return found
 
 
 def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:

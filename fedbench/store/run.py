@@ -17,7 +17,7 @@ from fedbench.base import files, signals
 from fedbench.base.checks import Strict, checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.store.parquet_frames import in_pandas, read_arrow
+from fedbench.store.parquet_frames import Table, in_pandas, read_arrow, to_parquet
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
@@ -173,29 +173,21 @@ class RunFolder:
     def finish(
         self,
         record: Json,
-        history: pd.DataFrame,
+        history: Table,
         tensors: "Mapping[str, Tensor]",
-        tables: Mapping[str, pd.DataFrame],
+        tables: Mapping[str, Table],
     ) -> None:
         """Write all files, run.json with their checksums and its own last, then no checkpoint."""
-        sums = {}
-        for name, frame in {**tables, "rounds": history}.items():
-            file = f"{name}.parquet"
-            with files.atomic(self.path / file) as temporary:
-                frame.to_parquet(temporary, index=False)
-                sums[file] = files.sha256_of(temporary)
+        all_tables = {**tables, "rounds": history}
+        contents = {f"{name}.parquet": to_parquet(table) for name, table in all_tables.items()}
         if tensors:
-            from safetensors import SafetensorError
-            from safetensors.torch import save_file
+            from safetensors.torch import save
 
-            weights = self.path / "model.safetensors"
             plain = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
-            with files.atomic(weights) as temporary:
-                try:
-                    save_file(plain, temporary)
-                except SafetensorError as error:  # in place of an OSError, as on a full disk
-                    raise FedbenchError(f"{weights}: cannot be written: {error}") from None
-                sums[weights.name] = files.sha256_of(temporary)
+            contents["model.safetensors"] = save(plain)
+        for name, content in contents.items():
+            files.write_bytes(self.path / name, content)
+        sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
         whole = with_checksum({**record, "files": sums})
         files.write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         self.forget_checkpoint()

@@ -34,9 +34,7 @@ _NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - a
 class Strict(BaseModel):
     """A frozen model that raises the first thing wrong as a `FedbenchError` of one sentence."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def __init__(self, /, **data: Any) -> None:  # a field may be misspelt as `self`
         try:

@@ -71,8 +71,8 @@ def _over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
         end = full.groupby("run_id")["round"].transform("max")
         full = full[(full["round"] > end - asked.last) & (end >= asked.last)]
     full = full.dropna(subset=[asked.metric])
-    if asked.at == "last":
-        full = full.sort_values("round", kind="stable").groupby("run_id").tail(asked.last)
+    if asked.at == "last":  # by run: the last bits of pandas' means follow from where numbers lie
+        full = full.sort_values(["run_id", "round"]).groupby("run_id").tail(asked.last)
     by_run = full.groupby("run_id")[asked.metric]
     if asked.at == "jumps":
         found = by_run.diff().abs().groupby(full["run_id"]).mean().dropna()

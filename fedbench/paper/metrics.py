@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import VARYING, Target, reading
 from fedbench.spec import RunSpec, Tune
 from fedbench.spec.fields import WORDS
+
+if TYPE_CHECKING:  # a training job has no table: it starts the faster
+    from fedbench.paper.tables_and_figures import Table
 
 
 class Meaning(NamedTuple):
@@ -226,15 +228,15 @@ class Metric:
         within = f" (last {asked.last} rounds)" if asked.last else ""
         return f"{text}, {_MOMENTS[asked.at]}{within}"
 
-    def factor(self, table: Table) -> float:
+    def factor(self, table: "Table") -> float:
         """What a value of the frame is multiplied by for the table."""
         return 100.0 if self.is_score and table.unit == "percent" else 1.0
 
-    def points(self, table: Table) -> float:
+    def points(self, table: "Table") -> float:
         """What a value of the table is multiplied by for a difference; scores then are points."""
         return 100.0 if self.is_score and table.unit == "fraction" else 1.0
 
-    def point_digits(self, table: Table) -> int:
+    def point_digits(self, table: "Table") -> int:
         """Decimals of a difference that match the decimals of the table."""
         return table.digits - 2 if self.points(table) > 1 and table.digits > 2 else table.digits
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
@@ -23,7 +22,7 @@ from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of
 from fedbench.store import Results, RunFolder
-from fedbench.store.parquet_frames import in_pandas, stacked
+from fedbench.store.parquet_frames import in_pandas, stacked, with_columns
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last accuracy", "mean": "the mean accuracy", "best": "the best accuracy"}
@@ -37,7 +36,7 @@ def points(tune: Tune) -> list[dict[str, Any]]:
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed."""
     tune = run.tune and run.tune.model_copy(update={"trials": {}, "rank": 0, "times": {}})
-    return digest(run.trial().changed(tune=tune, seed=0).settings())
+    return digest(run.trial().model_copy(update={"tune": tune, "seed": 0}).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
@@ -145,12 +144,13 @@ def _settings(
     trials: list[RunSpec], grid: list[Settings], results: Path, known: dict[str, Winner]
 ) -> list[Settings]:
     """What trials of one seed try: points of the grid, or what an earlier stage chose."""
-    for search, trial in {search_id(trial): trial for trial in trials if trial.tune}.items():
+    searches = [search_id(trial) if trial.tune else "" for trial in trials]
+    for search, trial in {k: trial for k, trial in zip(searches, trials, strict=True) if k}.items():
         known[search] = known.get(search) or select(trial, results, known)
         if failed := known[search].get("failed"):
             raise FedbenchError(f"an earlier stage has no winner, as its trial {failed[0]} failed")
     return [
-        ranked(known[search_id(trial)], trial.tune) if trial.tune else grid[n]
+        ranked(known[searches[n]], trial.tune) if trial.tune else grid[n]
         for n, trial in enumerate(trials)
     ]
 
@@ -164,32 +164,33 @@ def ranked(winner: Winner, tune: Tune) -> dict[str, Any]:
 
 def _scores(ended: Sequence[Ended], tune: Tune) -> list[float]:
     """The trials' scores by the search's rule; infinite where one did not reach a target."""
-    asked = scored(tune).partition("@")[0] if tune.by in WORDS else scored(tune)
-    found = {} if tune.by in WORDS else _by_metric(ended, asked)
-    scores = []
+    by_curve, asked = tune.by in WORDS, scored(tune)
+    asked = asked.partition("@")[0] if by_curve else asked
+    found, scores = {} if by_curve else _by_metric(ended, asked), []
     for trial, folder, record in ended:
-        diverged = record["status"] == "diverged"
-        score = found.get(record["id"])
-        if tune.by in WORDS:
+        lost = record["status"] == "diverged"
+        if by_curve:
             curve = folder.history(record).set_index("round").get(asked, pd.Series()).dropna()
-            score = _of_curve(curve, tune.by, trial if diverged else None) if len(curve) else None
-        if score is None and not diverged:
+            score = _of_curve(curve, tune.by, trial if lost else None) if len(curve) else None
+        else:
+            score = found.get(record["id"])
+        if score is None and not lost:
             lacks = f"{folder.path}: has no '{asked}', by which its search chooses"
             raise FedbenchError(f"{lacks}; a search needs data with classes and finished trials")
-        lost = 0.0 if tune.by in WORDS else math.nan
-        scores.append(lost if score is None else score)
+        scores.append((0.0 if by_curve else math.nan) if score is None else score)
     return scores
 
 
 def _by_metric(ended: Sequence[Ended], asked: str) -> dict[str, float]:
     """The metric of each trial, by its id, from all their histories at once."""
-    histories = {}
-    for trial, folder, record in ended:
-        rounds = folder.rounds(record)
-        same = {"run_id": record["id"], "status": record["status"], "rounds": trial.rounds}
-        same["eval_every"] = trial.eval_every
-        repeated = {name: pa.array([value] * len(rounds)) for name, value in same.items()}
-        histories[record["id"]] = pa.table({n: rounds[n] for n in rounds.column_names} | repeated)
+    histories = {
+        record["id"]: with_columns(
+            folder.rounds(record),
+            **{"run_id": record["id"], "status": record["status"]},
+            **{"rounds": trial.rounds, "eval_every": trial.eval_every},
+        )
+        for trial, folder, record in ended
+    }
     frame = in_pandas(stacked([*histories.values()]))
     found = values(frame, asked, "final")
     if len(found) < len(histories):

@@ -113,15 +113,15 @@ class RunSpec(RunSettings):
         chosen = [(kind, getattr(self, kind)) for kind in NAMED]
         return chosen + [(kind, x) for name, kind in LISTED.items() for x in getattr(self, name)]
 
-    def _components(self) -> list[tuple[str, Choice]]:
-        """Everything that is chosen by name for the run or for its search."""
-        return self.choices() + (self.trial().choices() if self.tune else [])
+    def _components(self, trial: "RunSpec") -> list[tuple[str, Choice]]:
+        """Everything that is chosen by name for the run or for its search's trial."""
+        return self.choices() + (trial.choices() if self.tune else [])
 
     def plugins(self) -> dict[str, registry.Entry]:
         """The plug-ins that the run or its search uses, by 'kind name'; empty without any."""
         if not plugin_folders():
             return {}
-        used = self._components()
+        used = self._components(self.trial())
         entries = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in used}
         return {name: entry for name, entry in entries.items() if entry.sha256}
 
@@ -148,11 +148,11 @@ class RunSpec(RunSettings):
         """
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {k: tuple(x.brief(kind) for x in getattr(self, k)) for k, kind in LISTED.items()}
-        tune = self.tune  # whose trials have other seeds, and the same data_seed
+        tune, trial = self.tune, self.trial()  # of other seeds, and the same data_seed
         same = self.data_seed == self.seed and not tune
         partition = {"data_seed": None if same else self.data_seed}
         if tune and tune.trials:  # without parameters of its trials that have their default
-            own, usual = self.trial().settings(), RunSpec().model_dump(mode="json")
+            own, usual = trial.settings(), RunSpec().model_dump(mode="json")
             trials = {key: own.get(key, usual[key]) for key in tune.trials}
             tune = tune.model_copy(update={"trials": trials})
         searched = {*tune.grid, *tune.trials} if tune else set()
@@ -162,15 +162,16 @@ class RunSpec(RunSettings):
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         plugins = self.plugins().items()
         code = {name: [x[:_DIGITS] for x in entry.sha256.values()] for name, entry in plugins}
-        newer = changed_since(self._components(), plain)
+        newer = changed_since(self._components(trial), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
 
     def trial(self) -> "RunSpec":
         """What the trials of the search share: this run with the settings that `tune` names."""
-        trials = self.tune.trials if self.tune else {}
-        for key in trials:
+        if self.tune is None:
+            return self
+        for key in self.tune.trials:
             require_among("tune.trials", "setting", key, _OF_TRIALS)
-        return self.changed(tune=None, **trials)
+        return self.changed(tune=None, **self.tune.trials)
 
     @property
     def id(self) -> str:

@@ -18,7 +18,6 @@ from fedbench.base.errors import failing
 from fedbench.base.files import atomic, write_bytes, write_text
 from fedbench.base.grouping import grouped
 
-Table = pd.DataFrame | pa.Table
 _LEVEL = 15  # of zstd: 874,000 rows of clients are 284 kB at level 9, 195 at 15, 185 at 19
 _WHOLE = 2**30  # rows of a group and bytes of a page: the compressor sees all runs together
 
@@ -34,7 +33,7 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def to_parquet(table: Table) -> bytes:
+def to_parquet(table: pd.DataFrame | pa.Table) -> bytes:
     """The bytes of the table as a Parquet file, which follow from its values and their types."""
     if isinstance(table, pd.DataFrame):
         table = pa.Table.from_pandas(table, preserve_index=False)
@@ -59,6 +58,12 @@ def _column(values: list[Any]) -> pa.Array:
         return pa.array(values, pa.float64())
     words = [v if isinstance(v, str | None) else json.dumps(v) for v in values]
     return pa.array(words, pa.string())
+
+
+def with_columns(table: pa.Table, **same: Any) -> pa.Table:
+    """The table after columns that say the same in all its rows."""
+    first = {name: pa.repeat(value, len(table)) for name, value in same.items()}
+    return pa.table(first | {n: table[n] for n in table.column_names} | first)
 
 
 def stacked(tables: Sequence[pa.Table]) -> pa.Table:

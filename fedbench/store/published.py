@@ -161,9 +161,8 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
     for key, run in runs.items():
         for name, table in run.tables.items():
             owner = {"run_id": key} if name == "rounds" else {"run_id": key, "probe": name}
-            repeated = {k: pa.array([v] * len(table), pa.string()) for k, v in owner.items()}
-            columns = {n: table[n] for n in table.column_names}
-            (rounds if name == "rounds" else probes).append(pa.table(repeated | columns))
+            with_owner = parquet_frames.with_columns(table, **owner)
+            (rounds if name == "rounds" else probes).append(with_owner)
     return {"rounds": parquet_frames.stacked(rounds), "probes": parquet_frames.stacked(probes)}
 
 

@@ -17,7 +17,7 @@ from fedbench.base import files, signals
 from fedbench.base.checks import Strict, checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
-from fedbench.store.parquet_frames import Table, in_pandas, read_arrow, to_parquet
+from fedbench.store.parquet_frames import in_pandas, read_arrow, to_parquet
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
@@ -173,9 +173,9 @@ class RunFolder:
     def finish(
         self,
         record: Json,
-        history: Table,
+        history: pd.DataFrame | pa.Table,
         tensors: "Mapping[str, Tensor]",
-        tables: Mapping[str, Table],
+        tables: Mapping[str, pd.DataFrame | pa.Table],
     ) -> None:
         """Write all files, run.json with their checksums and its own last, then no checkpoint."""
         all_tables = {**tables, "rounds": history}

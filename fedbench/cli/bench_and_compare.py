@@ -10,7 +10,7 @@ import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
-from fedbench.base.plugins import files_by_name
+from fedbench.base.plugins import files_by_name, searched
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
@@ -167,6 +167,9 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
         raise FedbenchError(f"{folder}: {what}; {there_are}")
     written = files_by_name(workflow / "papers")
     wanted = papers or tuple(name for name in collected if name in written)
+    if not wanted:
+        known = f"no paper {', '.join(collected)} is known ({searched('papers')})"
+        raise FedbenchError(f"{folder}: {known}")
     # of a link the folder where it leads may be that of a scale
     scales = files_by_name(workflow / "scales")
     places = [Path(os.path.abspath(folder)), folder.resolve()]

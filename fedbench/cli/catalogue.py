@@ -142,6 +142,9 @@ def list_(
     full = full or bool(names)
     if kind is None:
         counts = {each: len(_rows(each, workflow)) for each in Kind}
+        if as_json:
+            print_json(counts)
+            return
         console.print(table_of({"kind": k, "there are": str(n)} for k, n in counts.items()))
         print_line("One kind: fedbench list methods. All about one: fedbench list methods FedDyn")
         return

@@ -61,7 +61,7 @@ def claims(
     plan = make_plan(workflow, scale, split(papers))
     judged = verdicts(plan, results, workflow / "papers", split(only))
     if as_json:
-        print_json(judged, indent=2)
+        print_json([*_costs(plan, judged, results)] if cost else judged, indent=2)
         return
     print_line(_counts(judged))
     if cost:
@@ -173,16 +173,13 @@ def check(
 def _restored_and_judged(
     plan: "Plan", paper: str, results: Path, workflow: Path
 ) -> "tuple[int, list[Finding]]":
-    """How many published runs of the paper were restored, as none of its runs was there; claims."""
+    """How many published runs of the paper were restored, of those that lacked; its claims."""
     from fedbench.jobs.collect import collect, finished
-    from fedbench.jobs.export_and_restore import exports_of, restore
+    from fedbench.jobs.export_and_restore import restore_missing
     from fedbench.report.claims.page import judged
     from fedbench.report.values import collected_frames
-    from fedbench.store import Results
 
-    files = exports_of(paper, PUBLISHED)
-    there = all(Results(results).run(cell.run_id).has_record() for cell in plan.cells)
-    restored = 0 if there or not files else restore(files, results).written
+    restored = restore_missing(plan, paper, results, PUBLISHED)
     runs = finished([*plan.of_paper(paper).values()], results)
     if not runs:
         raise FedbenchError(

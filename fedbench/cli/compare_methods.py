@@ -15,11 +15,10 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.init_export_restore import PUBLISHED, reproduce
-from fedbench.jobs.export_and_restore import exports_of, restore
+from fedbench.jobs.export_and_restore import restore_missing
 from fedbench.paper.paper import TAKEN
 from fedbench.paper.paper_from_methods import Bench, chosen_methods, write_bench
 from fedbench.paper.printed_numbers import Printed
-from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
@@ -27,7 +26,6 @@ from fedbench.report.values import collected_frames
 from fedbench.report.values.leads import leads
 from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results
-from fedbench.store.published import run_ids
 
 SHIPPED = "workflow/published"
 Methods = str | Iterable[Any] | Mapping[str, Sequence[Any]]
@@ -186,12 +184,9 @@ class Comparison:
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
         """Restore or train what some methods lack, and report; says how many runs that was."""
         chosen, restored = self.plan.to_train(methods), 0
-        also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
         # those of scale demo come with fedbench, below `workflow`
         for folder in (PUBLISHED, project() / PUBLISHED, project() / SHIPPED):
-            left = self.plan.runs.keys() - self._finished()
-            wanted = [x for x in exports_of(self.name, folder) if left & run_ids(x)]
-            restored += restore(wanted, self.results, left | also).written if wanted else 0
+            restored += restore_missing(self.plan, self.name, self.results, folder)
         before = self._finished() & chosen.runs.keys()
         asked = {"papers": self.name, "scale": self.plan.scale, "train": methods}
         reproduce(cores, **asked, results=self.results, reports=self.reports, **config)

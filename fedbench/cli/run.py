@@ -180,7 +180,10 @@ def _finished(files: list[Path], scale: str, results: Path) -> list[RunSpec]:
         restore(places, results)
         runs = [run for file in places for run in read_checked(file).runs.values()]
         told = [run.record["settings"] for run in runs]
-        return [recorded_run(settings) for settings in told if not is_outdated(settings)]
+        asked = [recorded_run(settings) for settings in told if not is_outdated(settings)]
+        if not asked:
+            raise FedbenchError(f"{files[0]}: has no run that a plan still asks for")
+        return asked
     planned = read_plan(results, scale).runs
     complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
     if not complete:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
+from fedbench.base.grouping import grouped
 from fedbench.base.plugins import files_by_name
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line, table_of
@@ -74,7 +75,10 @@ def _of_paper(
     fitting = [
         cell
         for cell, own in zip(cells, names, strict=True)
-        if all(words & {*map(_plain, own[x])} for x, words in wanted.items() if x in own)
+        if all(
+            any(words & {*map(_plain, own.get(x, ()))} for x in axes)
+            for axes, words in wanted.items()
+        )
     ]
     found: dict[str, list[RunFolder]] = {}
     for label, of_label in by_setting(fitting, lambda cell: point_words(cell.coords)).items():
@@ -84,22 +88,28 @@ def _of_paper(
     if not found:
         raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:
-        left = {x for each in names for x in each} - {*wanted, "method", "seed"}
+        left = {x for each in names for x in each} - {"method", "seed"}.union(*wanted)
         others = {each[axis][0] for each in names for axis in left & each.keys()}
         said = f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of"
         raise FedbenchError(f"{said} these: {', '.join(sorted(others)) or 'nothing else'}")
     return found
 
 
-def _wanted(paper: str, asked: list[str], names: list[dict[str, list[str]]]) -> dict[str, set[str]]:
-    """The levels that words name, by axis."""
-    every = {name: axis for each in names for axis, of in each.items() for name in of}
-    axis_of = {_plain(name): axis for name, axis in every.items()}
-    wanted: dict[str, set[str]] = {}
+def _wanted(
+    paper: str, asked: list[str], names: list[dict[str, list[str]]]
+) -> dict[frozenset[str], set[str]]:
+    """The levels that words name, by the axes that have them: 'FedGKD' is a method, if any is."""
+    every = [(name, axis) for each in names for axis, of in each.items() for name in of]
+    if not every:
+        raise FedbenchError(f"{paper} has no run at this scale; name another with --scale")
+    axes_of = grouped(dict.fromkeys(every), lambda pair: _plain(pair[0]))
+    wanted: dict[frozenset[str], set[str]] = {}
     for word in asked:
-        if _plain(word) not in axis_of:
-            raise unknown(f"method, setting or seed of {paper}", word, every)
-        wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
+        if _plain(word) not in axes_of:
+            raise unknown(f"method, setting or seed of {paper}", word, dict(every))
+        axes = {axis for _, axis in axes_of[_plain(word)]}
+        named = frozenset({"method"} & axes or axes)
+        wanted.setdefault(named, set()).add(_plain(word))
     return wanted
 
 
@@ -188,8 +198,8 @@ def _folder(run: str, results: Path) -> "RunFolder":
 
 def _column(asked: str, *histories: "pd.DataFrame") -> str:
     for history in histories:
-        if asked and asked not in history:
-            raise unknown("column", asked, history.columns)
+        if asked and asked not in (names := [x for x in history.columns if x != "round"]):
+            raise unknown("column", asked, names)
     return asked or ("accuracy" if all("accuracy" in each for each in histories) else "loss")
 
 

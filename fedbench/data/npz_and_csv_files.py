@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -26,6 +27,7 @@ _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _TRUTH = ["true", "false"]  # columns of these are 1 and 0, as pandas reads what it has written
 _UNNAMED = re.compile(r"(Unnamed: [0-9]+)?")
+_EXACT = 2**24  # from which on float32 leaves out whole numbers
 _CELLS = 500_000  # that are text in memory at a time, beside the result
 
 
@@ -131,6 +133,10 @@ def _read(
     read = written.apply(_numbers)
     with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
         x = read.to_numpy(np.float32)
+    for name, kept in zip(read, x.T, strict=True):
+        if (abs(kept) >= _EXACT).any() and read[name].nunique() > len(np.unique(kept)):
+            said = "has numbers that the 32 bits of a feature do not tell apart, as ids may be"
+            warnings.warn(f"column {name!r} {said}; subtract a constant", stacklevel=2)
     bad, missing = ~np.isfinite(x), words.isin(MISSING).to_numpy().any(axis=1)
     if bad.any() or missing.any():
         strange = bad & ~written.apply(_is_truth).to_numpy()

@@ -16,7 +16,14 @@ from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.flat_settings import is_outdated
-from fedbench.store.published import Published, PublishedRun, Role, read_published, write_published
+from fedbench.store.published import (
+    Published,
+    PublishedRun,
+    Role,
+    read_published,
+    run_ids,
+    write_published,
+)
 from fedbench.store.results_folder import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
 
@@ -154,6 +161,14 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
         if key in new.runs or not exists(stamp):
             stamp.touch()
     return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
+
+
+def restore_missing(plan: Plan, paper: str, results: Path, folder: Path) -> int:
+    """Restore from a folder of exports what the plan of a paper lacks; says how many runs."""
+    left = {run_id for run_id in plan.runs if not Results(results).run(run_id).has_record()}
+    also = {*plan.trials, *(data_key(run.dataset) for run in plan.runs.values())}
+    files = [file for file in exports_of(paper, folder) if left & run_ids(file)]
+    return restore(files, results, left | also).written if files else 0
 
 
 def read_checked(file: Path) -> Published:

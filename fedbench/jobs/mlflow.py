@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -180,8 +181,12 @@ def _copy(client: MlflowClient, experiment: str, folder: RunFolder, tags: dict[s
 
 
 def metrics(row: Mapping[Any, float], moment: int) -> list[Metric]:
-    """A row of a history, at a time in ms since 1970; 'accuracy[two]' is called 'accuracy/two'."""
-    values = {name.replace("[", "/").replace("]", ""): float(value) for name, value in row.items()}
+    """A row of a history, at a time in ms since 1970; 'accuracy[two]' is called 'accuracy/two'.
+
+    Other characters that MLflow refuses, as in 'accuracy[ema(0.9)]', become underscores.
+    """
+    names = {name: name.replace("[", "/").replace("]", "") for name in row}
+    values = {re.sub(r"[^/\w.\- :]", "_", names[x]): float(value) for x, value in row.items()}
     step = int(values.pop("round"))
     return [Metric(name, value, moment, step) for name, value in values.items()]
 

@@ -11,7 +11,7 @@ from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.axis_levels import Settings
-from fedbench.paper.metrics import Metric
+from fedbench.paper.metrics import ENGINE, Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.yaml_notation import Target, reading
 from fedbench.spec import Choice
@@ -110,7 +110,8 @@ def content_of(bench: Bench) -> dict[str, Any]:
             settings |= next(iter(by_name.values()), {})
     own = {name: parts for name, parts in bench.methods.items() if parts}
     tried = {name: list(values) for name, values in bench.tune.items()}
-    by = {"by": "loss@final"} if bench.metric == "loss" else {}
+    # costs rank methods, but choose no settings
+    by = {} if bench.metric in ("accuracy", *ENGINE) else {"by": f"{bench.metric}@final"}
     search = {"tune": {"grid": tried, **by}} if tried else {}
     main = {"axes": axes | {"method": [*bench.methods]}, "seeds": list(range(bench.seeds))}
     return {

@@ -303,7 +303,15 @@ def test_a_folder_of_a_scale_may_be_a_link(folder, tmp_path, monkeypatch):
         assert "Cells measured in both: 21" in words(typed("compare", here, one))
 
 
-def test_compare_needs_two_folders_of_results(folder, tmp_path):
+def test_a_paper_whose_file_is_not_found_is_no_paper_to_compare(folder, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    done = typed("compare", folder / "results/paper", folder / "results/paper")
+    assert done.exit_code == 2
+    assert "no paper mine is known (looked in" in words(done)
+
+
+def test_compare_needs_two_folders_of_results(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
     done = typed("compare", folder / "results/paper", tmp_path)
     assert done.exit_code == 2
     assert "holds no collected runs of a scale" in words(done)

@@ -1,5 +1,7 @@
 """`fedbench check`, as a reviewer reads it."""
 
+import shutil
+
 import pytest
 
 from fedbench import Machine
@@ -8,6 +10,7 @@ from fedbench.jobs.export_and_restore import export
 from fedbench.jobs.train import train
 from fedbench.jobs.verify import Again
 from fedbench.plan.plan import make_plan
+from fedbench.store import Results
 from tests.cli.test_claims import CLAIMS
 from tests.project import PAPER, make_project
 
@@ -63,6 +66,17 @@ def test_published_runs_are_restored_first(said, place, monkeypatch):
     monkeypatch.setattr(command, "PUBLISHED", place / "out")
     done = said("tiny.better", "--no-train", results="other")
     assert "published runs of the paper were restored" in " ".join(done.output.split())
+    # a run of one's own, of other last bits, stays
+    runs = Results(place / "other")
+    mine, lost, *_ = make_plan(place / "workflow", "paper", ("tiny",)).runs
+    record, history = runs.run(mine).record(), runs.run(mine).history()
+    runs.run(mine).finish(record, history.assign(loss=history["loss"] + 1e-9), {}, {})
+    before = runs.run(mine).version()
+    shutil.rmtree(runs.run(lost).path)
+    done = said("tiny.better", "--no-train", results="other")
+    assert "(1 published runs of" in " ".join(done.output.split()), done.output
+    assert runs.run(mine).version() == before
+    assert runs.run(lost).has_record()
 
 
 @pytest.mark.parametrize(

@@ -73,3 +73,5 @@ def test_the_cheapest_claims_come_first_with_the_hours_of_their_missing_runs(sai
     assert [cell[0] for cell in cells] == ["tiny.better", "tiny.worse"]
     assert {cell[1] for cell in cells} == {"4"}  # runs of two methods with two seeds
     assert all(cell[2] for cell in cells)
+    rows = json.loads(said("--cost", "--json").output)
+    assert [[row["claim"], row["runs missing"]] for row in rows] == [cell[:2] for cell in cells]

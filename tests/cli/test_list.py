@@ -23,6 +23,11 @@ from fedbench.core.part import Cost
 from fedbench.spec.compositions import compositions
 
 
+def test_how_many_there_are_as_json(cli):
+    counts = json.loads(cli("list", "--json").output)
+    assert counts["papers"] == len(json.loads(cli("list", "papers", "--json").output))
+
+
 @pytest.fixture(scope="module")
 def rows():
     return {row["name"]: row for row in json.loads(shown("--json"))}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from fedbench import run
+from fedbench.cli.show import _wanted
 from fedbench.plan.plan import make_plan
 
 PAPER = """
@@ -36,3 +37,26 @@ def test_runs_of_two_grids_with_other_settings_are_two_curves(cli, tmp_path):
     }.items():
         line = next(line for line in said.splitlines() if f" {name} " in line)
         assert f"{mean[at]:.4g} ±" in line
+    only = cli("show", "paper", "FedProx", *where, "--results", tmp_path / "results").output
+    assert " FedAvg" not in only
+    none = cli(
+        "show", "paper", "s0", *where, "--column", "round", "--results", tmp_path / "results"
+    )
+    assert none.exit_code == 2
+    assert none.output.startswith("error: no column 'round'")
+
+
+def test_a_word_of_two_axes_is_a_method_and_cells_without_its_axis_do_not_fit(refuses):
+    cells = [
+        {"method": ["FedAvg"], "rate": ["0.1"]},
+        {"method": ["FedGKD"], "rate": ["0.1"], "mu": ["0.1"]},
+        {"teacher": ["FedGKD"], "mu": ["1"]},
+    ]
+    axes = _wanted("p", ["FedGKD", "0.1", "1"], cells)
+    assert axes == {
+        frozenset({"method"}): {"fedgkd"},
+        frozenset({"rate", "mu"}): {"0.1"},
+        frozenset({"mu"}): {"1"},
+    }
+    with refuses("p has no run at this scale"):
+        _wanted("p", ["FedGKD"], [])

@@ -44,6 +44,14 @@ def test_noise_grows_from_none_at_the_first_client_to_the_level_at_the_last():
     assert table.std() == pytest.approx(2, rel=0.05)  # of its own numbers
 
 
+def test_noise_that_whole_numbers_would_round_away_is_refused(refuses):
+    x, y = np.eye(8, dtype=np.uint8), np.arange(8) % 2
+    whole = Dataset("bits", x, y, x, y, classes=2)
+    Noise(1.0).require(whole)
+    with refuses("level = 0.1 is rounded away in the whole numbers of 'bits'"):
+        Noise(0.1).require(whole)
+
+
 def test_images_are_turned_by_quarters_client_after_client():
     x = np.array([[[1, 2], [3, 4]]], np.uint8)
     turned = [Rotation().features(x, place(i))[0].tolist() for i in range(5)]

@@ -67,6 +67,17 @@ def test_each_kind_is_said_once_with_its_columns():
     assert described(table(a=np.arange(N) / 4))["a"] == "numbers from 0 to 9.75, 40 different"
 
 
+def test_numbers_that_float32_makes_the_same_are_warned_of(tmp_path):
+    for first, warned in ((1, 0), (10**9, 1)):
+        rows = "".join(f"{first + k},{'ab'[c]}\n" for k, c in zip(range(N), LABELS, strict=True))
+        (tmp_path / "my.csv").write_text(f"id,kind\n{rows}")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            File(path="my.csv").load(tmp_path)
+        found = [x for x in said if "column 'id' has numbers" in str(x.message)]
+        assert len(found) == warned
+
+
 def test_an_index_is_warned_of_when_a_run_starts_and_only_in_tables(cpu, tmp_path):
     rows = "".join(f"{k},{v},{'ab'[c]}\n" for k, v, c in zip(range(N), NOISE, LABELS, strict=True))
     (tmp_path / "my.csv").write_text(f"id,noise,kind\n{rows}")

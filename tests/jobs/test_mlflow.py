@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fedbench.jobs import mlflow
-from fedbench.jobs.mlflow import client_of, default_uri, mirror, params
+from fedbench.jobs.mlflow import client_of, default_uri, metrics, mirror, params
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from fedbench.store import Results
@@ -241,6 +241,17 @@ def test_no_file_is_left_in_the_working_folder(plan, results, tmp_path, monkeypa
     finish(results, next(iter(plan.runs.values())))
     mirror(plan, results)
     assert set(tmp_path.iterdir()) == before
+
+
+def test_names_of_users_evaluations_are_those_that_mlflow_allows(plan, results):
+    row = {"round": 1, "accuracy[two]": 0.5, "accuracy[ema(0.9)]": 0.6, "accuracy[α]": 0.7}
+    names = [metric.key for metric in metrics(row, 0)]
+    assert names == ["accuracy/two", "accuracy/ema_0.9_", "accuracy/α"]
+    run = next(iter(plan.runs.values()))
+    history = pd.DataFrame({name: [value] for name, value in row.items()})
+    Results(results).run(run.id).finish(record(run, rounds=1), history, {}, {})
+    mirror(plan, results)
+    assert shown(results)[run.id].data.metrics["accuracy/ema_0.9_"] == 0.6
 
 
 def test_a_restored_run_ended_when_it_was_trained(plan, results):

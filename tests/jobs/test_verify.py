@@ -2,11 +2,13 @@
 
 import functools
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from fedbench import RunSpec, run
+from fedbench.base.checksums import digest
 from fedbench.jobs.export_and_restore import published_run
 from fedbench.jobs.verify import Again, train_again
 from fedbench.plan.plan_file import write_plan
@@ -97,6 +99,13 @@ def test_published_runs_are_trained_again_by_their_file(cli, results, tmp_path):
     told = cli("verify", file, "--results", tmp_path / "elsewhere", "--device", "cpu")
     assert told.exit_code == 0, told.output
     assert f"{SPEC.id}: same" in told.output
+    outdated = runs[SPEC.id].record | {"settings": SPEC.settings() | {"newer": {"model mlp": 99}}}
+    outdated["id"] = f"{SPEC.id.rpartition('-')[0]}-{digest(outdated['settings'])}"
+    old = {outdated["id"]: replace(runs[SPEC.id], record=outdated)}
+    *_, file = write_published(Published(old), tmp_path / "q", "2026-01-31", {})
+    none = cli("verify", file, "--results", tmp_path / "elsewhere")
+    assert none.exit_code == 2
+    assert "has no run that a plan still asks for" in " ".join(none.output.split())
 
 
 def test_a_record_says_what_it_was_computed_with(results):

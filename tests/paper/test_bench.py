@@ -129,6 +129,9 @@ def test_data_without_classes_are_ranked_by_their_loss():
     assert "watch" not in content["settings"]
     searched = content_of(Bench(methods=BENCH.methods, metric="loss", tune={"lr": [0.1, 1]}))
     assert searched["settings"]["tune"] == {"grid": {"lr": [0.1, 1]}, "by": "loss@final"}
+    for metric, by in {"macro_f1": "macro_f1@final", "megabytes": None}.items():
+        searched = content_of(Bench(methods=BENCH.methods, metric=metric, tune={"lr": [0.1, 1]}))
+        assert searched["settings"]["tune"].get("by") == by
     worst = content_of(Bench(methods=BENCH.methods, metric="client_worst"))
     metrics = worst["tables"]["leaderboard"]["metrics"]
     assert metrics == ["client_worst", "client_worst@best", "client_spread"]

@@ -3,6 +3,8 @@
 #
 # The database is no output: Snakemake deletes outputs before a job that makes them anew, and this one
 # holds the runs of other scales too, or lies on a server.
+from fedbench.base.checksums import digest
+
 TRACKED = [PATHS.of_scale / "tracked"] if TRAINED.runs else []
 
 
@@ -18,6 +20,7 @@ rule track:
         ENVIRONMENT
     params:
         runs=[PATHS.key(paper) for paper in PLAN.papers],
+        uri=digest(config["tracking_uri"]),  # in which a password may stand
     shell:
         f"{FEDBENCH} "
         f"track {SCALE} {RESULTS} "

@@ -74,9 +74,12 @@ class Noise(Shift):
     level: Positive = 0.1
 
     def require(self, data: Dataset) -> None:
-        """Refuse token ids, which are no measurements."""
+        """Refuse token ids, which are no measurements, and what whole numbers round away."""
         if data.vocabulary:
             raise FedbenchError(f"shift: {self} changes numbers, but '{data.name}' holds token ids")
+        if data.x_train.dtype == np.uint8 and len(data.shape) < 2 and self.level < 1:
+            said = f"level = {self.level:g} is rounded away in the whole numbers of '{data.name}'"
+            raise FedbenchError(f"shift: {self}: {said}; store its table as float32")
 
     def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
         """The samples with noise of the client's level."""

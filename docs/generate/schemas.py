@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from docs.generate.markdown import code, escaped, prose, table
+from docs.schemas import Described
 from fedbench.base.checks import Strict
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
@@ -40,7 +41,7 @@ def scale() -> str:
 
 
 def _page(model: type[Strict]) -> str:
-    schema = model.model_json_schema()
+    schema = model.model_json_schema(schema_generator=Described)
     parts = schema.pop("$defs")
     names = [name for name in _in_order(schema, parts) if name != "Choice"]
     return "\n\n".join([_fields(schema), *(_section(name, parts[name]) for name in names)])

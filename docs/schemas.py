@@ -42,7 +42,8 @@ class Described(GenerateJsonSchema):
 
 
 def _docstrings(cls: type) -> dict[str, str]:
-    body = ast.parse(getsource(cls)).body[0].body  # type: ignore[attr-defined]
+    nodes = ast.walk(ast.parse(getsource(cls)))
+    body = next(node for node in nodes if isinstance(node, ast.ClassDef)).body
     return {
         field.target.id: cleandoc(text)
         for field, below in pairwise(body)

@@ -185,8 +185,8 @@ def metrics(row: Mapping[Any, float], moment: int) -> list[Metric]:
 
     Other characters that MLflow refuses, as in 'accuracy[ema(0.9)]', become underscores.
     """
-    names = {name: name.replace("[", "/").replace("]", "") for name in row}
-    values = {re.sub(r"[^/\w.\- :]", "_", names[x]): float(value) for x, value in row.items()}
+    plain = ((name.replace("[", "/").replace("]", ""), value) for name, value in row.items())
+    values = {re.sub(r"[^/\w.\- :]", "_", name): float(value) for name, value in plain}
     step = int(values.pop("round"))
     return [Metric(name, value, moment, step) for name, value in values.items()]
 

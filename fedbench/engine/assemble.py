@@ -1,7 +1,9 @@
 """Assembles a run from its settings, and from objects that are given in place of some."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
 from fedbench.work.local_epochs import Work
+
+_held: ContextVar[dict[str, Dataset] | None] = ContextVar("_held", default=None)
 
 
 @float32_by_default()
@@ -77,9 +81,28 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
 
 def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
     """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
-    with seeded(0, CPU, users=True):
-        source: Source = spec.dataset.build("dataset")
-        return source.load(data_folder(folder))
+    place, held = data_folder(folder), _held.get()
+    key = f"{spec.dataset} in {place}"
+    if held is None or key not in held:
+        if held:
+            held.clear()  # never two in memory
+        with seeded(0, CPU, users=True):
+            source: Source = spec.dataset.build("dataset")
+            data = source.load(place)
+        if held is None:
+            return data
+        held[key] = data
+    return held[key]
+
+
+@contextmanager
+def loading_once() -> Iterator[None]:
+    """A context in which runs on the same data, one after another, load them once."""
+    before = _held.set({})
+    try:
+        yield
+    finally:
+        _held.reset(before)
 
 
 def _require_fit(data: Dataset, spec: RunSpec) -> None:
@@ -118,13 +141,18 @@ def optimiser(spec: RunSpec) -> Optimiser:
 
 def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
     """Build all that each spec names; raises `FedbenchError` with its place on a bad value."""
-    built: set[str] = set()
+    built, seen = set[str](), set[str]()
     for place, spec in specs:
+        named = [(f"{kind} {choice}", kind, choice) for kind, choice in spec.choices()]
+        sizes = spec.clients, spec.participation, spec.most, optimiser(spec)
+        if (all_of_it := f"{[words for words, *_ in named]} {sizes}") in seen:
+            continue  # runs of other seeds or rates
+        seen.add(all_of_it)
         with at(place):
-            for kind, choice in spec.choices():
-                if f"{kind} {choice}" not in built:
+            for words, kind, choice in named:
+                if words not in built:
                     choice.build(kind)
-                    built.add(f"{kind} {choice}")
+                    built.add(words)
             parts, *_ = chosen(spec, {})
             refuse_conflicts(parts)
             refuse_optimiser(parts, optimiser(spec))

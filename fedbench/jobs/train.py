@@ -14,6 +14,7 @@ from pathlib import Path
 from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.files import exists, require_writable
 from fedbench.base.signals import SIGNALS, handled, stop_if_requested, stoppable
+from fedbench.engine.assemble import loading_once
 from fedbench.engine.checkpoint import Row
 from fedbench.engine.machine import Machine
 from fedbench.engine.record import Result
@@ -56,7 +57,7 @@ def train(
     """Train the runs that are not finished; returns the ids of those that left an error.txt."""
     machine.torch_device()  # one that is not here is no fault of the runs
     work, failed = partial(run, machine=machine, data_dir=data_dir), []
-    with stoppable():
+    with stoppable(), loading_once():
         for place, run_id in enumerate(run_ids, 1):
             stop_if_requested(f"before run {place} of {len(run_ids)}; those before it are finished")
             prefix = f"[{place}/{len(run_ids)}] {run_id}"

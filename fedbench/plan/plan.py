@@ -163,10 +163,15 @@ def assembled(
 
 def _runs(cells: Iterable[Cell]) -> Runs:
     """Runs by id, those of trials among them, the search of each run, the trials of each search."""
-    runs = {cell.run_id: cell.run for cell in cells}
+    runs, known = {cell.run_id: cell.run for cell in cells}, dict[str, str]()
+
+    def search_of(run: RunSpec) -> str:
+        but_seed = run.model_dump_json(exclude={"seed"})  # which is no part of a search
+        return known.get(but_seed) or known.setdefault(but_seed, search_id(run))
+
     searches, trials, left = dict[str, str](), dict[str, list[str]](), dict(runs)
     while left:  # trials after a first stage have a search too
-        tuned = {run_id: search_id(run) for run_id, run in left.items() if run.tune}
+        tuned = {run_id: search_of(run) for run_id, run in left.items() if run.tune}
         left = {}
         for run_id, search in tuned.items():
             if search not in trials:

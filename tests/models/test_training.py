@@ -38,7 +38,7 @@ def trained(spec, **objects):
 
 
 def test_every_model_is_tried_here_or_has_tests_of_its_own():
-    assert registry.entries("model").keys() == SMALL.keys() | {"distilbert"}
+    assert registry.entries("model").keys() == SMALL.keys() | {"distilbert", "fasttext"}
 
 
 @names

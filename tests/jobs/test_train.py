@@ -1,4 +1,4 @@
-"""What is said of a run whose method has a mistake."""
+"""A batch of runs: what they share, and what is said of one whose method has a mistake."""
 
 import signal
 
@@ -6,6 +6,7 @@ import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import Stopped
+from fedbench.data.sources.digits_and_points import Digits, Toy
 from fedbench.engine.machine import Machine
 from fedbench.jobs import train
 from fedbench.spec import RunSpec
@@ -13,6 +14,29 @@ from fedbench.store import CHECKPOINT, Results, Status, note_failure, state
 
 SPEC = RunSpec(model={"mlp": {"hidden": 2}}, clients=2, rounds=1)
 RUNS = {SPEC.id: SPEC}
+
+
+def test_runs_on_the_same_data_load_it_once_and_end_as_if_alone(tmp_path, monkeypatch):
+    loaded = []
+    for source in (Digits, Toy):
+
+        def load(self, folder, load=source.load):
+            loaded.append(type(self).__name__)
+            return load(self, folder)
+
+        monkeypatch.setattr(source, "load", load)
+    toy = {"dataset": "toy", "partition": "iid"}
+    specs = [SPEC, SPEC.changed(seed=1), SPEC.changed(**toy), SPEC.changed(seed=2)]
+    runs = {spec.id: spec for spec in specs}
+    assert train.train(runs, [*runs], tmp_path / "together", Machine("cpu"), None, print) == []
+    assert loaded == ["Digits", "Toy", "Digits"]  # one at a time is held in memory
+    for run_id in runs:
+        train.train(runs, [run_id], tmp_path / "alone", Machine("cpu"), None, print)
+        one, other = (
+            Results(tmp_path / name).run(run_id).history() for name in ("together", "alone")
+        )
+        assert one["loss"].tolist() == other["loss"].tolist()
+    assert len(loaded) == 3 + 4
 
 
 def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,19 @@ class Lots(Partition):
         random.shuffle(whose)
         return [np.flatnonzero(np.array(whose) == i) for i in range(clients)]
 """
+MODEL = """
+from dataclasses import dataclass
+from torch import nn
+from fedbench.models.architecture import Architecture, BodyHead
+
+@dataclass(frozen=True)
+class Narrow(Architecture):
+    '''One hidden unit.'''
+
+    def build(self, inputs):
+        body = nn.Sequential(nn.Flatten(), nn.Linear(64, 1))
+        return BodyHead(body, nn.Linear(1, inputs.outputs))
+"""
 PAPER = """
 title: Lines
 authors: Nobody
@@ -124,6 +138,26 @@ def test_a_method_a_probe_and_data_of_the_user_s_own_are_trained(tmp_path, monke
     assert record["plugins"]["method brand"] == {"methods/mine.py": checksum}
     assert record["plugins"].keys() == {"method brand", "probe size", "dataset line"}
     assert record["settings"]["plugins"]["method brand"] == [checksum[:12]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "settings", "said"),
+    [
+        ("data", DATA, {"dataset": "line"}, "dataset 'line': load returned None, which is no"),
+        (
+            "partitions",
+            PARTITION,
+            {"partition": "lots"},
+            "'lots': split returned None, which is no",
+        ),
+        ("models", MODEL, {"model": "narrow"}, "model 'narrow': build returned None, which is no"),
+    ],
+)
+def test_a_forgotten_return(tmp_path, monkeypatch, refuses, kind, text, settings, said):
+    forgotten = re.sub(r"^        return (.*)$", r"        made = \1", text, flags=re.MULTILINE)
+    monkeypatch.chdir(plug(tmp_path, **{kind: forgotten}))
+    with refuses(said):
+        run(RunSpec(**settings, clients=4, rounds=1))
 
 
 def test_an_edited_file_is_another_run_and_another_place_is_not(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ from typing import Annotated, Any, get_args, get_origin
 from docs.generate import commands, entries, findings, metrics, notebook, schemas
 from docs.generate.markdown import code, escaped, table
 from fedbench.base import checks, registry
-from fedbench.paper import claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +31,6 @@ def pieces(folder: Path) -> dict[str, Callable[[], str]]:
         "settings": schemas.settings,
         "paper": schemas.paper,
         "scale": schemas.scale,
-        "claims": _claims,
         "ranges": ranges,
         "scores": metrics.scores,
         "engine": metrics.engine,
@@ -61,8 +59,3 @@ def ranges() -> str:
         ("type", "allowed"),
         [[code(name), escaped(checks.allowed(value))] for name, value in types.items()],
     )
-
-
-def _claims() -> str:
-    """The rules for authors of claims, which stand at the top of that module."""
-    return (claims.__doc__ or "").partition("\n\n")[2].strip()

@@ -58,6 +58,12 @@ def failing(
         raise FedbenchError(f"{said} ({why})" + (f"; {remedy}" if remedy else "")) from error
 
 
+def require_returned(what: str, made: object, kind: type) -> None:
+    """Raise `FedbenchError` if what a user's class made is of no such kind, as without `return`."""
+    if not isinstance(made, kind):
+        raise FedbenchError(f"{what} returned {shown(made)}, which is no {kind.__name__}")
+
+
 @contextmanager
 def called(name: str, own: str) -> Iterator[None]:
     """Put `name`, as YAML files spell it, in the place of an object's own name before an error."""

@@ -151,6 +151,9 @@ class Dataset:
         _check_groups("groups", self.groups, len(self.y_train))
         _check_groups("groups_test", self.groups_test, len(self.y_test))
         if self.normalisation is not None:
+            if not self.pixels:
+                said = "normalisation is of images of uint8; others are scaled by their moments"
+                raise FedbenchError(f"{said}: leave it out")
             _check_normalisation(self.normalisation, self.shape[0])
 
     def _check_samples(self, x_name: str, y_name: str) -> None:
@@ -194,7 +197,7 @@ def _channels_last(name: str, x: Any, channels: str | None) -> Any:
             "`channels: last` if it is, or `channels: first` if it is (N, C, H, W)"
         )
     backwards = _seems_channels_first((*shape[:1], *shape[:0:-1]))
-    fits = {"first": len(shape) == 4 and not backwards, "last": doubtful}
+    fits = {"first": len(shape) == 4 and (doubtful or not backwards), "last": doubtful}
     if channels and not fits[channels]:
         raise FedbenchError(f"leave channels = {channels!r} out, for {name} has shape {shape}")
     return np.moveaxis(x, 1, -1) if channels == "first" else x
@@ -205,7 +208,7 @@ def _seems_channels_first(shape: tuple[int, ...]) -> bool:
     if len(shape) != 4:
         return False
     _, high, wide, deep = shape
-    return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
+    return deep > _DEEPEST and (high <= _DEEPEST < wide or wide == 1 < high or high != wide == deep)
 
 
 def _check_values(name: str, values: Any, what: str, below: int, broken: str) -> None:
@@ -216,7 +219,9 @@ def _check_values(name: str, values: Any, what: str, below: int, broken: str) ->
     if below:
         bad = (values < 0) | (values >= below)
     elif values.dtype.kind == "f":
-        bad, what, rule = ~np.isfinite(values), "", "every value must be finite"
+        with np.errstate(over="ignore"):  # networks see 32 bits
+            seen = values.astype(np.float32, copy=False)
+        bad, what, rule = ~np.isfinite(seen), "", "every value must be finite, in 32 bits too"
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         said = f"{what} {values[place]} at position {', '.join(map(str, place))}"

@@ -20,7 +20,7 @@ from fedbench.data.dataset import Dataset
 _NUMBERS = {"nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 MISSING = _NUMBERS | {"", "NA", "#NA", "N/A", "n/a", "#N/A", "#N/A N/A", "<NA>", "NaT", "None"}
 MISSING |= {"NULL", "null"}
-NO_LABEL = "so missing values are written, and every sample needs a label; name the class otherwise"
+NO_LABEL = "so missing values are written, and every sample needs one; name it otherwise"
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
 Arrays = Mapping[str, Any]
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
@@ -145,7 +145,8 @@ def _read(
         line = f"line {rows[row][0]}"
         for name, word in words.iloc[row].items():
             if word in MISSING:
-                raise FedbenchError(f"{line}, column {name!r} has the label {word!r}; {NO_LABEL}")
+                what = "label" if name == texts[0] else "group"
+                raise FedbenchError(f"{line}, column {name!r} has the {what} {word!r}; {NO_LABEL}")
         name, cell = written.columns[bad[row].argmax()], written.iloc[row, bad[row].argmax()]
         raise FedbenchError(
             f"{line}, column {name!r} has {cell!r}; features must be finite numbers"
@@ -176,8 +177,9 @@ def _refuse_index(x: NDArray[np.float32], columns: Sequence[str]) -> None:
 
 def _check_columns(columns: list[str]) -> None:
     numbers = [name for name in columns if _is_number(name)]
-    if numbers != columns:  # tables are written with heads 0, 1, 2
-        numbers = [name for name in numbers if not _WHOLE.fullmatch(name)]
+    places = [int(name) for name in numbers if _WHOLE.fullmatch(name)]
+    if len(places) == len(numbers) < len(columns) and places == sorted({*places}):
+        numbers = []  # heads 0, 1, 2 beside a name
     if numbers:
         raise FedbenchError(f"line 1 must name the columns, but {numbers[0]!r} is a number")
     if twice := [name for name in columns if columns.count(name) > 1]:
@@ -233,7 +235,7 @@ def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> li
         rows = rng.permutation(np.flatnonzero(strata == each))
         test[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
     if not test.any():
-        raise FedbenchError(f"test = {share} of {len(strata)} samples is none; it must be larger")
+        raise FedbenchError(f"test = {share} of each class or group is none; it must be larger")
     halves = ({name: each[rows] for name, each in given.items()} for rows in (~test, test))
     return [Samples(**half) for half in halves]
 
@@ -267,7 +269,8 @@ def numbered(names: list[str], parts: list[Samples]) -> tuple[NDArray[Any], list
             raise FedbenchError(f"{name} is {kind}; those to train on are {classes.dtype} (N,)")
         for place in np.flatnonzero(~np.isin(y, classes)):
             said = f"no training sample has label {str(y[place])!r}, at position {place}"
-            raise FedbenchError(f"{name}: {said}")
+            remedy = "draw the test set by another `seed`, or leave the class out"
+            raise FedbenchError(f"{name}: {said}; {remedy}")
         found.append(part._replace(y=np.searchsorted(classes, y).astype(np.int64)))
     return classes, found
 

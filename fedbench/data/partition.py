@@ -1,7 +1,7 @@
 """Which samples each client has: the base of the rules, and what is held out of all data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import seeds
 from fedbench.base.checks import Checked, asked_for, names_of
-from fedbench.base.errors import FedbenchError, at, called
+from fedbench.base.errors import FedbenchError, at, called, require_returned
 from fedbench.data.dataset import Dataset
 
 Indices = NDArray[np.int64]
@@ -65,6 +65,7 @@ class Partition(Checked, ABC):
             every = np.arange(len(labels)) if rows is None else rows
             offered = {"rows": lambda: every, "groups": lambda: groups}
             drawn = self.split(labels, clients, rng, **asked_for(self.split, **offered))
+            require_returned("split", drawn, Iterable)
             parts = [np.asarray(part) for part in drawn]
             for client, part in enumerate(parts):
                 require_rows(part, len(labels), f"client {client}", _PLACES)
@@ -100,7 +101,8 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
     """The shuffled numbers of the samples of each class that has some, and how many they are."""
     if labels.dtype.kind not in "iu":
-        raise FedbenchError(f"labels of dtype {labels.dtype} have no classes; use partition 'iid'")
+        remedy = "use 'iid', without `stratified`"
+        raise FedbenchError(f"labels of dtype {labels.dtype} have no classes; {remedy}")
     groups = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
     return groups, np.array([len(group) for group in groups])
 
@@ -124,7 +126,8 @@ def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64],
     groups = [shuffled[labels == label] for label in np.unique(labels)]
     out = np.sort(np.concatenate([g[: round(share * len(g))] for g in groups]))
     if not len(out):
-        raise FedbenchError(f"validation = {share} holds out no sample; it must be larger")
+        said = f"validation = {share} of each class, or user if told, is none"
+        raise FedbenchError(f"{said}; it must be larger")
     return np.setdiff1d(everything, out), out
 
 
@@ -180,7 +183,10 @@ class Unused(NamedTuple):
         )
 
 
-def refuse_overlap(rows: Rows, where: str) -> None:
+_MEANT = "if that is meant, write `overlap = True` in the class of a partition"
+
+
+def refuse_overlap(rows: Rows, where: str, remedy: str = _MEANT) -> None:
     """Refuse a partition in which a sample has two clients."""
     samples, clients = np.unique(np.concatenate(rows), return_counts=True)
     twice = samples[clients > 1]
@@ -188,7 +194,7 @@ def refuse_overlap(rows: Rows, where: str) -> None:
         one, other = [i for i, held in enumerate(rows) if twice[0] in held][:2]
         raise FedbenchError(
             f"{where}clients {one} and {other} hold the same sample, one of {len(twice):,} with "
-            "several clients; if that is meant, write `overlap = True` in the class of a partition"
+            f"several clients; {remedy}"
         )
 
 

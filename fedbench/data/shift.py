@@ -57,7 +57,7 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
     own, counts = own_test_rows(data, rows), label_counts(data.y_train, rows, data.classes)
     if not shifts:
         return Shifted(data, counts, None if own is None else data.x_test, own)
-    refuse_overlap(rows, "shift: ")
+    refuse_overlap(rows, "shift: ", "each sees it changed in its own way: use another partition")
     if own is None and data.classes:  # the data do not say whose test samples are
         rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "shift's test shares")
         own = mirror(counts, data.y_test.astype(np.int64), rng)
@@ -69,7 +69,7 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
             place = Place(i, len(rows), seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
             x[held] = _same_shape(shift, shift.features(x[held], place), x[held])
             y[held] = _same_shape(shift, shift.labels(y[held], data.classes, place), y[held])
-            if own is not None:
+            if own is not None and len(own[i]):
                 place = place._replace(rng=seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
                 x_test[own[i]] = shift.features(x_test[own[i]], place)
     changed = replace(data, x_train=x, y_train=y, channels=data.channels)

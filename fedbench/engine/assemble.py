@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, require_returned
 from fedbench.core.flat_network import Net
 from fedbench.core.local_optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
@@ -89,6 +89,7 @@ def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
         with seeded(0, CPU, users=True):
             source: Source = spec.dataset.build("dataset")
             data = source.load(place)
+        require_returned(f"dataset '{spec.dataset}': load", data, Dataset)
         if held is None:
             return data
         held[key] = data
@@ -171,15 +172,16 @@ def _model(
 ) -> tuple[nn.Module, str]:
     """A copy of the model that is given, or a new one, drawn from the seed, and its name."""
     if "model" in objects:
-        module, place = copy.deepcopy(objects["model"]), f"model: {type(objects['model']).__name__}"
-    else:
-        architecture: Architecture = spec.model.build("model")
-        model_checks.require_room(str(spec.model), architecture, inputs)
-        with seeded_for(spec.seed, "model"):  # on the CPU in float32
-            module, place = architecture.build(inputs), f"model: '{spec.model}'"
-            architecture.load(module, data_folder(folder))
-            if spec.projection:
-                module = with_projection(module, spec.projection, inputs)
+        given, place = objects["model"], f"model: {type(objects['model']).__name__}"
+        model_checks.refuse_without_weights(given, place)
+        return copy.deepcopy(given), place
+    architecture: Architecture = spec.model.build("model")
+    model_checks.require_room(str(spec.model), architecture, inputs)
+    with seeded_for(spec.seed, "model"):  # on the CPU in float32
+        module, place = architecture.build(inputs), f"model: '{spec.model}'"
+        architecture.load(module, data_folder(folder))
+        if spec.projection:
+            module = with_projection(module, spec.projection, inputs)
     model_checks.refuse_without_weights(module, place)
     return module, place
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
-from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.errors import FedbenchError, failing, require_returned
 from fedbench.core.flat_network import Net
 from fedbench.core.rng import noticing, seeded
 from fedbench.core.round_data import Loss
@@ -35,7 +35,9 @@ def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
             torch.random.fork_rng(devices=[]),
             warnings.catch_warnings(action="ignore"),  # weights from a file have no effect
         ):
-            _COUNTED[key] = sum(each.numel() for each in architecture.build(inputs).parameters())
+            module = architecture.build(inputs)
+            require_returned(f"model '{name}': build", module, nn.Module)
+            _COUNTED[key] = sum(each.numel() for each in module.parameters())
         _COUNTED.setdefault(key, 0)
     needed = _COUNTED[key] * _COPIES * _BYTES
     available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -96,7 +98,7 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
             f"{place} gives outputs of shape {tuple(outputs.shape)} for {len(x)} samples; data set "
             f"'{data.name}' has {labels}, so it must give {(len(x), width)}"
         )
-    if not torch.equal(x, before):
+    if not _same(x, before):
         raise FedbenchError(
             f"{place} changes its input, which is read again; write x = x - 1 in place of x -= 1"
         )

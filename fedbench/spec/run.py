@@ -55,6 +55,8 @@ class RunSpec(RunSettings):
             raise ValueError(f"epochs = {self.epochs}, steps = {self.steps} are both set; keep one")
         if self.nesterov and (not self.momentum or self.dampening):
             raise ValueError("nesterov needs momentum > 0 and dampening = 0")
+        if self.shift and self.clients == 1:  # `centralised` sets it
+            raise ValueError("shift: one client differs from no other; leave shift out")
         for field in ("watch", "shift"):  # two of a name would write one table, draw the same
             names = [choice.name for choice in getattr(self, field)]
             if len(set(names)) < len(names):

@@ -383,6 +383,7 @@ TABLES = {
     "blank lines": (b"\n\n\n", "the file is empty"),
     "a heading only": (b"a,b\n", "the file has no row below its first line"),
     "no heading": (b"1,2\n3,4\n", "line 1 must name the columns, but '1' is a number"),
+    "a row for a heading": (b"5,3,kind\n4,2,x\n1,2,y\n", "line 1 must name the columns, but '5'"),
     "one column": (b"kind\nx\ny\n", "the file has one column; it needs labels and features"),
     "no UTF-8": (b"a,kind\n1,\xff\n", "not a readable table (UnicodeDecodeError: 'utf-8'"),
     "an open quote": (b'a,kind\n1,"x\n2,y\n', "not a readable table (Error: unexpected end of da"),
@@ -431,7 +432,7 @@ TABLES = {
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5', not a whole number"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),
     "one class only": (b"a,kind\n1,x\n2,x\n", "y has only the label 'x'; it needs at least two"),
-    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 of 2 samples is none"),
+    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 of each class or group is none"),
 }
 
 

@@ -59,7 +59,10 @@ def images(*sample, count=4, **more):
     return x, lambda **kind: Dataset("own", x, y, x, y, 2, **more, **kind)
 
 
-@pytest.mark.parametrize("sample", [(3, 16, 16), (1, 28, 28), (3, 24, 32), (12, 9, 9), (64, 7, 7)])
+@pytest.mark.parametrize(
+    "sample",
+    [(3, 16, 16), (1, 28, 28), (3, 24, 32), (12, 9, 9), (64, 7, 7), (9, 1, 128), (3, 1, 128)],
+)
 def test_images_with_their_channels_first_are_refused_unless_it_is_said(refuses, sample):
     x, make = images(*sample)
     with refuses(
@@ -146,6 +149,15 @@ BAD = [
         "std = (0.0,); it must be 1 finite numbers, std > 0",
     ),
     ({"normalisation": Normalisation((np.nan,), (1.0,))}, "it must be 1 finite numbers"),
+    (
+        {
+            "normalisation": Normalisation((0.5,), (1.0,)),
+            "x_train": np.zeros((4, 3, 2), np.float32),
+            "x_test": np.zeros((2, 3, 2), np.float32),
+        },
+        "normalisation is of images of uint8",
+    ),
+    ({"x_train": np.full((4, 3, 2), 1e200)}, "1e+200 at position 0, 0, 0; every value must be"),
 ]
 
 

@@ -163,7 +163,7 @@ def test_a_row_without_a_group_is_named_with_its_line(tmp_path):
     lines = file.read_text().splitlines()
     lines[5] = lines[5].replace(",A,", ",,")
     file.write_text("\n".join(lines))
-    with pytest.raises(FedbenchError, match="line 6, column 'hospital' has the label ''"):
+    with pytest.raises(FedbenchError, match="line 6, column 'hospital' has the group ''"):
         load_data("file", params, tmp_path)
 
 

@@ -95,7 +95,7 @@ def test_four_arrays_are_taken_as_they_are(tmp_path):
 def test_what_draws_a_test_set_is_refused_where_the_file_has_one(tmp_path, refuses, field, value):
     x, y = np.zeros((8, 2)), np.arange(8) % 2
     whole = npz(tmp_path, x_train=x[:6], y_train=y[:6], x_test=x[6:], y_test=y[6:])
-    with refuses(f"{field} = {value}.* has no effect, for the file has x_test"):
+    with refuses(f"{field} = {value}.* has no effect on the test set, for the file has x_test"):
         replace(whole, **{field: value}).load(tmp_path)
     assert len(replace(whole, test=0.2, seed=0).load(tmp_path).y_test) == 2
     drawn = replace(npz(tmp_path, x=x, y=y), **{field: value}).load(tmp_path)

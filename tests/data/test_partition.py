@@ -48,7 +48,7 @@ def test_number_of_clients_must_lie_between_one_and_the_samples(refuses, rule, c
 
 @pytest.mark.parametrize("rule", ALL[1:], ids=str)
 def test_float_labels_have_no_classes(refuses, rule):
-    with refuses(r"dtype float64 have no classes; use partition 'iid'"):
+    with refuses("dtype float64 have no classes; use 'iid', without `stratified`"):
         rule(np.linspace(0, 1, 100), 4, np.random.default_rng(0))
 
 

@@ -91,6 +91,17 @@ def test_a_folder_of_hugging_face(tmp_path):
     assert (data.groups.tolist(), data.groups_test.tolist()) == ([1, 1, 0, 0, 2, 2], [1, 1, 0])
 
 
+def test_images_of_a_palette_are_the_colours_that_one_sees(tmp_path):
+    pil = pytest.importorskip("PIL.Image")
+    red, blue = (np.full((5, 5, 3), colour, np.uint8) for colour in ((255, 0, 0), (0, 0, 255)))
+    images = [
+        pil.fromarray(each).convert("P", palette=pil.Palette.ADAPTIVE) for each in (red, blue)
+    ]
+    saved(tmp_path, image=images * 3, label=[0, 1] * 3)
+    data = load_data("huggingface", {"path": "hf"}, tmp_path)
+    assert (data.x_train[:2] == np.stack([red, blue])).all()
+
+
 def test_lists_of_numbers_are_rows(tmp_path):
     saved(tmp_path, v=[[0.5, 1.0]] * 6, label=list("xyxyxy"))
     data = load_data("huggingface", {"path": "hf", "x": "v"}, tmp_path)

@@ -52,6 +52,27 @@ def test_noise_that_whole_numbers_would_round_away_is_refused(refuses):
         Noise(0.1).require(whole)
 
 
+def test_a_sample_of_several_clients_cannot_be_shifted_for_each(refuses):
+    rows = [np.arange(3), np.arange(2, 5)]
+    with refuses("shift: clients 0 and 1 hold the same sample, .*: use another partition"):
+        shifted(pictures(), rows, [Rotation()], 0)
+
+
+def test_a_client_without_test_samples_is_left_alone():
+    rows = [np.array([i]) for i in range(40)]  # more clients than test samples
+    scaled = shifted(pictures(), rows, [Largest()], 0)
+    assert min(map(len, scaled.own)) == 0
+    assert scaled.data.x_train.max() == 1
+
+
+@dataclass(frozen=True)
+class Largest(Shift):
+    """Brightness by the largest value, which no samples have not."""
+
+    def features(self, x, place):
+        return x // x.max()
+
+
 def test_images_are_turned_by_quarters_client_after_client():
     x = np.array([[[1, 2], [3, 4]]], np.uint8)
     turned = [Rotation().features(x, place(i))[0].tolist() for i in range(5)]

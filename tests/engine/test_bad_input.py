@@ -125,7 +125,11 @@ def test_settings(settings, fragments):
             {"parts": [{"fedprox": {"mu": float("inf")}}]},
             ["method 'fedprox': mu = inf", "≥ 0 and finite"],
         ),
-        ({"validation": 1e-6}, ["validation = 1e-06", "no sample"]),
+        ({"validation": 1e-6}, ["validation = 1e-06 of each class", "is none"]),
+        (
+            {"parts": ["centralised"], "shift": ["noise"]},
+            ["shift: one client differs from no other"],
+        ),
         ({"model": "lenet5"}, ["LeNet5", "side 8", "padding = 0 must be larger"]),
     ],
     ids=str,
@@ -350,6 +354,8 @@ def test_modules_without_weights_to_train():
     refused(on(TABLE, module=frozen), "model: Linear has no weights that are trained")
     lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(3))
     refused(on(TABLE, module=lazy), "model: Sequential has a lazy layer", "call it once")
+    normed = nn.Sequential(nn.Flatten(), nn.LazyBatchNorm1d(), nn.Linear(30, 3))
+    refused(on(TABLE, module=normed), "model: Sequential has a lazy layer", "call it once")
 
 
 class Centring(nn.Linear):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, Lt
 from numpy.typing import NDArray
 
 from fedbench.base.checks import Count, Natural, NonNegative
@@ -142,7 +142,7 @@ class Synthetic(Source):
     beta: NonNegative = 1.0  # how much their points differ
     iid: bool = False
     users: Count = 30
-    seed: Natural = 0
+    seed: Annotated[int, Ge(0), Lt(2**32)] = 0
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training and test points."""

@@ -70,7 +70,8 @@ class File(Source):
                 origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"
             elif (self.test, self.seed) != (File.test, File.seed):  # it would make other runs
                 given = f"test = {self.test:g}, seed = {self.seed}"
-                raise FedbenchError(f"{given} has no effect, for the file has x_test and y_test")
+                there = "test_path names it" if self.test_path else "the file has x_test and y_test"
+                raise FedbenchError(f"{given} has no effect on the test set, for {there}")
             if self.regression:
                 classes, parts = np.array([]), [each._replace(y=_numbers(each.y)) for each in parts]
             else:

@@ -103,7 +103,7 @@ class HuggingFace(Source):
                 for name in filter(None, (self.x, self.y, self.group)):
                     require_among(split, "column", name, splits[split].column_names)
                 cells = (splits[split][name] for name in (self.x, self.y))
-                x, y = (np.stack([np.asarray(cell) for cell in column]) for column in cells)
+                x, y = (np.stack([_pixels(cell) for cell in column]) for column in cells)
                 owners = np.asarray(splits[split][self.group]).astype(str) if self.group else None
                 parts.append(Samples(x if x.dtype == np.uint8 else x.astype(np.float32), y, owners))
             classes, parts = numbered([self.y, self.y], parts)
@@ -115,6 +115,12 @@ class HuggingFace(Source):
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The folder's description of its splits."""
         return (folder / Path(self.path).expanduser() / "dataset_dict.json",)
+
+
+def _pixels(cell: Any) -> Any:
+    """An image as numbers, which for one of a palette are places in it, or what else a cell has."""
+    coded = getattr(cell, "mode", "") in ("P", "PA", "CMYK")
+    return np.asarray(cell.convert("RGB") if coded else cell)
 
 
 _SIDE = 28  # pixels of FEMNIST

@@ -56,6 +56,9 @@ def given(settings: Settings, key: str) -> list[Any]:
     part, _, parameter = key.partition(".")
     if key in settings or not parameter:
         return [settings[key]] if key in settings else []
+    if part == "tune":
+        tune = settings.get("tune") or {}
+        return [tune[parameter]] if parameter in tune else []
     parts = [checked(Choice, each) for each in parts_of(settings)]
     named = [each.params for each in parts if each.name == part]
     usual = registry.find("method", part).fields.get(parameter) if named else None

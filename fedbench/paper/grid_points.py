@@ -105,9 +105,10 @@ def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
 
 
 def printed_choices(settings: Settings) -> Settings:
-    """Settings with the default of each choice of one name filled in, for a cut to replace."""
-    defaults = {kind: RunSpec.model_fields[kind].default for kind in NAMED}
-    return {kind: dict(choice) for kind, choice in defaults.items()} | settings
+    """Settings with the defaults of numbers and of choices of one name, for a cut to change."""
+    usual = {name: field.default for name, field in RunSpec.model_fields.items()}
+    numbers = {name: x for name, x in usual.items() if isinstance(x, int | float)}
+    return numbers | {kind: dict(usual[kind]) for kind in NAMED} | settings
 
 
 def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iterator[Cell]:
@@ -142,8 +143,11 @@ def check_scale(
     if papers.keys() >= known:
         axes = _axes(papers.values())
         check_where(f"{file}: levels", scale.levels, axes)
+        grids = [grid for paper in papers.values() for grid in paper.grids]
         for case in scale.seed_cases:
             check_where(f"{file}: seed_cases.where", case.where, axes)
+            for grid in case.grids:
+                require_among(f"{file}: seed_cases.grids", "grid", grid, grids)
         every = {key for paper in papers.values() for key, _ in paper.everything()}
         for key in scale.keep or ():
             require_among(f"{file}: keep", "table or figure", key, every)

@@ -89,14 +89,19 @@ def columns(run: RunSpec) -> set[str]:
     return {*ENGINE, *scores, *watched, *held}
 
 
+def columns_of(table: str) -> _Columns:
+    """What the columns of a probe's table, or of one that every run has, mean; none if unknown."""
+    probe = registry.entries("probe").get(table)
+    columns: _Columns = _declared(probe, "TABLE") if probe else HELD.get(table, {})
+    return columns
+
+
 def meaning(name: str) -> Meaning | None:
     """What 'accuracy', without prefix and suffix, or 'steps/cosine' means; None if not declared."""
     table, _, column = name.rpartition("/")
-    probes = registry.entries("probe")
-    if table:
-        groups = [_declared(probes[table], "TABLE") if table in probes else HELD.get(table, {})]
-    else:
-        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes.values())]
+    probes = registry.entries("probe").values()
+    others = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes)]
+    groups = [columns_of(table)] if table else others
     return next((Meaning(*group[column]) for group in groups if column in group), None)
 
 

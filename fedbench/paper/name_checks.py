@@ -1,13 +1,14 @@
 """Refuses a paper's file that names what it lacks, or tables, figures and claims of nothing."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.axis_levels import Levels, given, known_levels, level_settings
 from fedbench.paper.claims import Claim, Together, Trend, faults, where_of
+from fedbench.paper.metrics import columns_of
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
 from fedbench.paper.yaml_notation import (
     RESERVED_AXES,
@@ -33,6 +34,8 @@ def check_references(paper: "Paper") -> None:
         require_among("axes", "axis", axis, axes)
     for name, grid in paper.grids.items():
         _check_grid(f"grids.{name}", grid, paper.levels)
+        dotted = {key for key in paper.settings if "." in key}  # which are set after all fields
+        _refuse_flattening("settings", grid, paper.levels, dotted)
     for key, item in paper.items():
         _check_item(f"{'tables' if isinstance(item, Table) else 'figures'}.{key}", item, paper)
     for key, facts in paper.facts.items():
@@ -64,14 +67,14 @@ def _check_grid(place: str, grid: Grid, levels: Levels) -> None:
         raise FedbenchError(f"{place}: {told}")
     for where in (*grid.without, *(case.where for case in grid.cases)):
         check_where(place, where, grid.axes)
-    _refuse_flattening(f"{place}.settings", grid, levels)
+    _refuse_flattening(f"{place}.settings", grid, levels, grid.settings)
 
 
-def _refuse_flattening(place: str, grid: Grid, levels: Levels) -> None:
-    """Refuse a setting of a grid that would overwrite what the levels of an axis differ in."""
+def _refuse_flattening(place: str, grid: Grid, levels: Levels, keys: Iterable[str]) -> None:
+    """Refuse a setting of a grid or paper that would overwrite what an axis's levels differ in."""
     for axis, labels in grid.axes.items():
         of_levels = [level_settings(levels, axis, label) for label in labels]
-        for key in grid.settings:
+        for key in keys:
             values = [given(each, key) for each in of_levels]
             if "." in key:  # only the levels that have the part can differ in its parameter
                 values = [value for value in values if value]
@@ -109,9 +112,14 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
 
 
 def check_where(
-    place: str, where: Mapping[str, Any], axes: Axes, *, claim: bool = False, free: bool = False
+    place: str,
+    where: Mapping[str, Any],
+    axes: Axes,
+    *,
+    claim: bool = False,
+    columns: Iterable[str] = (),
 ) -> None:
-    """Refuse unknown axes and levels; `free`: an axis may be a column of a probe's table."""
+    """Refuse unknown axes and levels; of tables' `columns`, which may stand for axes, any value."""
     for axis, labels in where.items():
         levels = axes.get(axis, ())
         if claim and axis == "metric":
@@ -120,8 +128,8 @@ def check_where(
         for label in as_tuple(labels) if levels else ():
             if label not in levels and not (claim and stems(label, levels)):
                 raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
-        if not levels and not free and not (claim and axis == "metric"):
-            require_among(place, "axis", axis, [*axes, *(["metric"] if claim else [])])
+        if not levels:
+            require_among(place, "axis", axis, [*axes, *columns, *(["metric"] if claim else [])])
 
 
 def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
@@ -129,7 +137,8 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
     grid = paper.grids[item.grid]
     with at(place):
         for metric in item.metrics:
-            reading(metric)
+            if any("/" in column for column in reading(metric).columns):
+                raise FedbenchError(f"'{metric}' is a table's; only claims read columns of these")
     check_where(f"{place}.where", item.where, grid.axes)
     if isinstance(item, Table):
         once, again = (*item.rows, *item.columns, *item.over), list[str]()
@@ -137,7 +146,8 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
     else:  # panels may be the hue, or stand along the bottom, too
         once, again = (*item.panels, *item.over), _again(place, item)
     for axis in (*once, *again):
-        require_among(place, "axis", axis, [*grid.axes, "metric"])
+        also = [] if axis in item.over else ["metric"]  # no mean is taken over metrics
+        require_among(place, "axis", axis, [*grid.axes, *also])
         if once.count(axis) > 1:
             raise FedbenchError(f"{place}: axis '{axis}' is named twice")
     for axis, levels in grid.axes.items():
@@ -166,6 +176,8 @@ def _again(place: str, figure: Figure) -> list[str]:
     if len(figure.metrics) != 1 and "metric" not in (*figure.panels, figure.hue):
         raise FedbenchError(f"{place}: several metrics need 'metric' as a panel or as the hue")
     along = kind.params.get("axis", registry.find("figure", kind.name).fields.get("axis"))
+    if along == "metric":
+        raise FedbenchError(f"{place}: kind {kind.name}: axis = 'metric' has no levels in order")
     return [figure.hue, *([str(along)] if along else [])]
 
 
@@ -185,9 +197,9 @@ def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
     if claim.table and paper.tables[claim.table].minus:
         raise FedbenchError(f"{place}.table: {claim.table} shows differences; name its grid")
     grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
-    free = any("/" in metric for metric in claim.metrics)
+    columns = {x for m in claim.metrics if "/" in m for x in columns_of(m.partition("/")[0])}
     named: dict[str, Mapping[str, Any]] = {"where": claim.where}
     named |= {name: where_of(side) for name, side in claim.sides()}
     named |= {"along": claim.along} if isinstance(claim, Trend) else {}
     for field, where in (named | {"metrics": {"metric": claim.metrics}}).items():
-        check_where(f"{place}.{field}", where, grid.axes, claim=True, free=free)
+        check_where(f"{place}.{field}", where, grid.axes, claim=True, columns=columns)

@@ -10,6 +10,7 @@ from fedbench.paper.claims import Together
 from fedbench.paper.grid_points import Cell, Point, matches
 from fedbench.paper.metrics import OF_EVERY_RUN, require_measured, scored
 from fedbench.paper.paper import Paper
+from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level, Where, level_text
 from fedbench.spec import RunSpec
 
@@ -30,6 +31,9 @@ def check_paper(
             whole = [point for point in points if point.grid == key]
             for axis in grid.axes:
                 _refuse_same_runs(f"grids.{key}.axes.{axis}", axis, of_grid, whole)
+        for key, table in paper.tables.items():
+            with at(f"tables.{key}.minus"):
+                _require_bases(table, [cell for cell in cells if cell.grid == table.grid])
         for place, metrics, runs in _asked_for(paper, cells, trials):
             with at(place):
                 require_measured(metrics, runs)
@@ -58,6 +62,15 @@ def _asked_for(paper: Paper, cells: list[Cell], trials: dict[str, RunSpec]) -> I
         if not isinstance(claim, Together):
             grid = claim.grid or paper.tables[claim.table].grid
             yield f"claims.{key}", claim.measured(), runs(grid, {})
+
+
+def _require_bases(table: Table, cells: list[Cell]) -> None:
+    """Refuse a table of differences from runs that there are not."""
+    there = {str((cell.coords, cell.seed)) for cell in cells}
+    for cell in cells if table.minus else ():
+        base = str((cell.coords | table.minus, cell.seed))
+        if matches(cell.coords, table.where) and base not in there:
+            raise FedbenchError(f"the run at {cell.coords}, seed {cell.seed}, has no such base")
 
 
 def _require_watched(place: str, table: str, runs: list[RunSpec]) -> None:

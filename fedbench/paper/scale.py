@@ -176,10 +176,11 @@ def cut(settings: Settings, by: Cut) -> Settings:
     small |= _above(small, numbers.limit)
     if by.tune is False:
         small.pop("tune", None)
-    match small.get("tune"):
-        case {"trials": dict(trials)}:  # they are cut as the run itself is
-            of_trials = cut({k: v for k, v in settings.items() if k != "tune"} | trials, by)
-            small["tune"] = small["tune"] | {"trials": {key: of_trials[key] for key in trials}}
+    for stage in ("trials", "first"):  # they are cut as the run itself is
+        tune = small.get("tune")
+        if isinstance(tune, dict) and isinstance(own := tune.get(stage), dict):
+            of_stage = cut({k: v for k, v in settings.items() if k != "tune"} | own, by)
+            small["tune"] = tune | {stage: {key: of_stage[key] for key in own}}
     small |= numbers.settings
     if isinstance(tune := small.get("tune"), dict):
         small["tune"] = _shortened(tune, small, numbers)
@@ -188,11 +189,11 @@ def cut(settings: Settings, by: Cut) -> Settings:
 
 def _shortened(tune: Settings, run: Settings, by: Numbers) -> Settings:
     """A run's search whose trials and first stage are within the limits."""
-    trials, first, limits = tune.get("trials") or {}, tune.get("first"), by.limit | by.trial_limit
+    trials, first = tune.get("trials") or {}, tune.get("first")
     if shorter := _above(run | trials, by.trial_limit):
         tune = tune | {"trials": trials | shorter}
     if isinstance(first, dict):
-        shorter = _above(first, {k: most for k, most in limits.items() if k in first})
+        shorter = _above(first, {k: most for k, most in by.trial_limit.items() if k in first})
         tune = tune | {"first": first | shorter}
     return tune
 
@@ -201,7 +202,7 @@ def _above(settings: Settings, limits: dict[str, float]) -> Settings:
     """The limits of the numbers among the settings, left at their defaults or not, above them."""
     values = {key: settings.get(key, RunSpec.model_fields[key].default) for key in limits}
     return {
-        key: type(values[key])(most)
+        key: most if _has_decimals(key, values[key]) else int(most)
         for key, most in limits.items()
         if isinstance(values[key], int | float) and values[key] > most
     }
@@ -212,9 +213,14 @@ def _times(field: str, value: float, factor: float) -> float:
         raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is not a finite number")
     if field in _SHARES:
         return min(1.0, round(value * factor, 12))
-    if isinstance(value, int):
+    if not _has_decimals(field, value):
         return max(1, round(value * factor))
     return round(value * factor, 12)  # 0.05 · 6 is 0.3
+
+
+def _has_decimals(field: str, value: float) -> bool:
+    """Whether numbers of the field may have decimals, also one written without, as a rate of 1."""
+    return isinstance(RunSpec.model_fields[field].default, float) or isinstance(value, float)
 
 
 def _substituted(chosen: Any, replacements: dict[str, Choice]) -> Any:

@@ -42,7 +42,7 @@ def _require_rounds(paper: Paper, item: Table | Figure) -> None:
     usual = RunSpec.model_fields["rounds"].default
     longest = max((resolve(paper, grid, each).get("rounds", usual) for each in shown), default=0)
     for metric in item.metrics:
-        wanted = reading(metric).at
+        wanted = reading(metric, getattr(item, "at", "final")).at
         if isinstance(wanted, int) and wanted > longest > 0:
             said = f"'{metric}' is of round {wanted}, but no run of the grid '{item.grid}'"
             raise FedbenchError(f"metrics: {said} has more than {longest} rounds")

@@ -22,7 +22,7 @@ RESERVED_METHODS = RESERVED_LEVELS | {
     "all": "the workflow's setting `train` names every method by it",
     "none": "the workflow's setting `train` names no method by it",
 }
-_Values = Annotated[tuple[float, ...], Field(min_length=1)]
+_Values = Annotated[tuple[int | float, ...], Field(min_length=1)]
 FILE = Path(__file__).with_suffix(".yaml")
 
 

@@ -139,7 +139,7 @@ class Tune(Strict):
 
     @model_validator(mode="after")
     def _searches(self) -> "Tune":
-        if self.by not in WORDS and "@" not in self.by:
+        if self.by not in WORDS and ("@" not in self.by or "/" in self.by):
             raise ValueError(
                 f"by = '{self.by}' is not allowed; it must be {', '.join(WORDS)}, or a metric with "
                 "its moment, such as loss@best or round@to:0.97"

@@ -134,7 +134,9 @@ def test_a_window_that_is_none_is_refused(refuses, text, words):
 
 @pytest.mark.parametrize("words", ["", "45", "0", "nan", "=0.4", "loss=", "loss=low"])
 def test_a_target_that_no_run_can_reach_is_refused(refuses, words):
-    with refuses("after to: must stand an accuracy above 0 and at most 1, such as to:0.45, or"):
+    with refuses(
+        "after to: must stand an accuracy or F1 above 0 and at most 1, such as to:0.45, or"
+    ):
         reading(f"round@to:{words}")
 
 

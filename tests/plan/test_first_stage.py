@@ -168,6 +168,9 @@ def test_a_scale_that_cuts_rounds_cuts_those_of_the_first_stage():
     settings = {"rounds": 100, "tune": {"grid": {"lr": [1]}, "first": {"rounds": 25, "seeds": [1]}}}
     assert cut(settings, Cut(trial_limit={"rounds": 10}))["tune"]["first"]["rounds"] == 10
     assert cut(settings, Cut(limit={"rounds": 40}))["tune"]["first"]["rounds"] == 25
+    assert cut(settings, Cut(factors={"rounds": 0.4}))["tune"]["first"]["rounds"] == 10
+    both = Cut(limit={"rounds": 10}, trial_limit={"rounds": 50})  # a run is no shorter than these
+    assert cut(settings, both)["tune"]["first"]["rounds"] == 10
 
 
 def test_words_say_both_stages():

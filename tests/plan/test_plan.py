@@ -90,6 +90,7 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
         ("papers: {tiny: {substitutes: {watch: {spectra: spectrum}}}}", "no probe 'spectra'"),
         ("seed_cases: [{seeds: 1, where: {method: FedAvgg}}]", "method: no level 'FedAvgg'"),
         ("seed_cases: [{seeds: 1, where: {methd: FedAvg}}]", "no axis 'methd'"),
+        ("seed_cases: [{seeds: 1, grids: [mainly]}]", r"seed_cases\.grids: no grid 'mainly'"),
         (
             "papers: {tiny: {seed_cases: [{seeds: 1, where: {method: [FedAvg, FedAvgg]}}]}}",
             r"papers\.tiny\.seed_cases\.where\.method: no level 'FedAvgg'",
@@ -214,6 +215,16 @@ def test_a_number_without_a_point_is_cut_as_any_other(tmp_path):
     (tmp_path / "workflow/scales/half.yaml").write_text("about: x\nfactors: {lr: 0.3}\n")
     plan = make_plan(tmp_path / "workflow", "half")
     assert {run.lr for run in plan.runs.values()} == {0.3}
+
+
+def test_a_number_at_its_default_is_cut_as_any_other(tmp_path):
+    make_project(tmp_path, PAPER.replace(", rounds: 2, lr: 0.1}", "}", 1))
+    assert (RunSpec().rounds, RunSpec().lr, RunSpec().momentum) == (10, 0.1, 0)
+    case = "{where: {momentum: 0}, limit: {batch: 9}}"
+    text = f"about: x\nfactors: {{rounds: 0.5, lr: 3}}\npapers: {{tiny: {{cases: [{case}]}}}}\n"
+    (tmp_path / "workflow/scales/half.yaml").write_text(text)
+    plan = make_plan(tmp_path / "workflow", "half")
+    assert {(run.rounds, run.lr, run.batch) for run in plan.runs.values()} == {(5, 0.3, 9)}
 
 
 def test_seeds_for_points_that_no_grid_has_are_refused(tiny):

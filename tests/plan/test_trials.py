@@ -76,6 +76,10 @@ def test_trials_begin_with_the_papers_common_parts_and_are_cut_as_the_run_is():
     assert [str(p) for p in run.trial().parts] == ["meanofall", "fedsam(rho=3)"]
     assert (run.trial().lr, run.trial().rounds) == (0.05, 8)  # 0.5 · 0.1; the run's own 8
     assert "tune" not in cut(settings, Cut(tune=False))
+    whole = {"tune": {"grid": GRID, "trials": {"lr": 1, "participation": 1}}}  # no whole numbers
+    for by in (Cut(factors={"lr": 0.3}), Cut(limit={"lr": 0.3})):
+        assert cut(whole, by)["tune"]["trials"] == {"lr": 0.3, "participation": 1}
+    assert cut(whole, Cut(limit={"participation": 0.3}))["tune"]["trials"]["participation"] == 0.3
 
 
 def test_a_scale_shortens_trials_that_are_longer_than_its_limit():

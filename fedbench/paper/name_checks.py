@@ -144,7 +144,7 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
         once, again = (*item.rows, *item.columns, *item.over), list[str]()
         _check_table(place, item, grid, paper)
     else:  # panels may be the hue, or stand along the bottom, too
-        once, again = (*item.panels, *item.over), _again(place, item)
+        once, again = (*item.panels, *item.over), _again(place, item, grid)
     for axis in (*once, *again):
         also = [] if axis in item.over else ["metric"]  # no mean is taken over metrics
         require_among(place, "axis", axis, [*grid.axes, *also])
@@ -164,7 +164,7 @@ def _check_table(place: str, table: Table, grid: Grid, paper: "Paper") -> None:
         require_among(f"{place}.printed", "table", table.printed, paper.tables)
 
 
-def _again(place: str, figure: Figure) -> list[str]:
+def _again(place: str, figure: Figure, grid: Grid) -> list[str]:
     """The axes that a figure has as its hue and along the bottom, once its kind is checked."""
     kind = figure.kind
     with at(place):
@@ -175,6 +175,10 @@ def _again(place: str, figure: Figure) -> list[str]:
         raise FedbenchError(f"{place}: {told}; write '{moments[0].partition('@')[0]}'")
     if len(figure.metrics) != 1 and "metric" not in (*figure.panels, figure.hue):
         raise FedbenchError(f"{place}: several metrics need 'metric' as a panel or as the hue")
+    hues = [str(level) for level in grid.axes.get(figure.hue, ())]
+    named = [kind.params.get("base"), *kind.params.get("untested", ())]
+    for level in filter(None, named if hues else ()):
+        require_among(f"{place}: kind {kind.name}", "level", str(level), hues)
     along = kind.params.get("axis", registry.find("figure", kind.name).fields.get("axis"))
     if along == "metric":
         raise FedbenchError(f"{place}: kind {kind.name}: axis = 'metric' has no levels in order")

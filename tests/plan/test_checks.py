@@ -41,6 +41,7 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         ),
         (figure("panels: [alpha], over: [alpha]"), "figures.fig1: axis 'alpha' is named twice"),
         (figure("over: [beta]"), "figures.fig1: no axis 'beta'"),
+        (figure("kind: {lead: {base: FedAv}}"), "kind lead: no level 'FedAv'; did you mean"),
         (figure("over: [metric]"), "figures.fig1: no axis 'metric'"),
         (table("over: [metric]"), "tables.table1: no axis 'metric'"),
         (figure("kind: {bars: {axis: metric}}"), "kind bars: axis = 'metric' has no levels"),

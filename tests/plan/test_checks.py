@@ -55,8 +55,8 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
          "settings: fedprox.mu would overwrite what the levels of the axis 'method' differ in"),
         (table("metrics: ['round@to:macro_f1=60']"), "an accuracy or F1 above 0 and at most 1"),
         (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
-                 "loser: FedProx, metrics: [holdings/few], where: {alhpa: 1}}}",
-         "claims.a.where: no axis 'alhpa'"),
+                 "loser: FedProx, metrics: [holdings/few], where: {beta: 1}}}",
+         "claims.a.where: no axis 'beta'"),
         (table("where: {method: FedPrx}"), "method: no level 'FedPrx'; did you mean 'FedProx'?"),
         (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
         (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),

@@ -1,9 +1,7 @@
 """Publishes finished runs as tables that travel, and turns such tables back into runs."""
 
 import json
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -13,7 +11,6 @@ from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import canonical, digest
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import exists, matching, read_json, write_text
-from fedbench.base.processes import cores
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
@@ -30,8 +27,6 @@ from fedbench.store.published import (
 from fedbench.store.results_folder import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
 
-_MANY = 500  # runs that are worth further processes
-_held: tuple[Results, Mapping[str, PublishedRun]]  # what this process writes, and where
 _WEIGHTS = "model.safetensors"  # which are not published
 _AGAIN = "take another copy of it"
 _OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
@@ -155,36 +150,17 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     places |= {folders.winner(key): each for key, each in new.searches.items()}
     for place, content in places.items():
         write_text(place, json.dumps(content, indent=2) + "\n")
-    _write_runs(folders, new.runs)
-    for key in meant.runs:
+    for key, run in meant.runs.items():
         folder, stamp = folders.run(key), folders.stamp(key)
+        if key in new.runs:
+            others = {name: table for name, table in run.tables.items() if name != "rounds"}
+            folder.finish(run.record, run.tables["rounds"], {}, others)
         folder.forget_checkpoint()  # of an earlier, unfinished training
         failure_file(folder).unlink(missing_ok=True)
         # the stamp of a run that was there keeps its time: what was made from it is up to date
         if key in new.runs or not exists(stamp):
             stamp.touch()
     return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
-
-
-def _write_runs(folders: Results, runs: Mapping[str, PublishedRun]) -> None:
-    """Write the folders of runs; many are divided among processes."""
-    if len(runs) < _MANY:
-        _hold(folders, runs)
-        deque(map(_write_run, runs), maxlen=0)
-        return
-    with ProcessPoolExecutor(cores(), initializer=_hold, initargs=(folders, runs)) as pool:
-        deque(pool.map(_write_run, runs, chunksize=50), maxlen=0)  # raises their errors
-
-
-def _hold(folders: Results, runs: Mapping[str, PublishedRun]) -> None:
-    global _held
-    _held = folders, runs
-
-
-def _write_run(key: str) -> None:
-    folders, runs = _held
-    tables = dict(runs[key].tables)
-    folders.run(key).finish(runs[key].record, tables.pop("rounds"), {}, tables)
 
 
 def restore_missing(plan: Plan, paper: str, results: Path, folder: Path) -> int:

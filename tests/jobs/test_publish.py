@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base import files, registry
-from fedbench.jobs import export_and_restore
 from fedbench.jobs.collect import collect
 from fedbench.jobs.export_and_restore import export, exports_in, require_sound, restore, roles
 from fedbench.spec import NUMERICS
@@ -82,11 +81,7 @@ def forget(results, run_id):
     shutil.rmtree(Results(results).run(run_id).path)
 
 
-@pytest.mark.parametrize("many", [1, 500])  # written by several processes, or by this one
-def test_runs_come_back_byte_by_byte_with_facts_and_stamps(
-    plan, results, file, there, monkeypatch, many
-):
-    monkeypatch.setattr(export_and_restore, "_MANY", many)
+def test_runs_come_back_byte_by_byte_with_facts_and_stamps(plan, results, file, there):
     done = restore([file], there)
     assert (done.written, done.there) == (4, 0)
     assert content(there) == content(results)

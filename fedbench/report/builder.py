@@ -177,13 +177,12 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
     open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
         with open_pool() as pool:  # a search is chosen anew once, and not in each process
-            chosen = pool.map(_winners, papers)
-            # facts may load torch, which takes seconds: this process does them all meanwhile
-            facts = {task: builder.make(task) for task in todo if task.kind == "fact"}
-            for key, winners in zip(papers, chosen, strict=True):
+            for key, winners in zip(papers, pool.map(_winners, papers), strict=True):
                 builder.collected[key].winners.update(winners)
         with open_pool() as pool:
             promised = {task: pool.submit(_make, task) for task in todo if task.kind != "fact"}
+            # facts, which are last, may load torch, which takes seconds: one process does them all
+            facts = {task: builder.make(task) for task in todo if task.kind == "fact"}
             return {task: promise.result() for task, promise in promised.items()} | facts
     except BrokenProcessPool:
         why = "was ended by the system, perhaps for want of memory; start it with fewer workers"

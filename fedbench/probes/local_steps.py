@@ -22,6 +22,10 @@ from fedbench.engine.problem import ClientResult, PreparedClient, Problem
 from fedbench.engine.rounds import full_gradient, snapshot
 
 _GB = 4.0  # of gradients are held in memory; more are mapped from disk
+_COLUMN_OF = {
+    **{name: f"gradient_{name}" for name in ("cosine", "projection", "spread", "bias")},
+    "update_cosine": "update_similarity",
+}
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,18 @@ class Steps(Probe):
     mini-batch at y_i^k, ḡ^k its mean over the clients that make step k.
 
     Table: round, client, step, `cosine` of g_i^k and ḡ^k, `projection` of g_i^k on ḡ^k, `spread` =
-    max ‖g_i^k − g_j^k‖ (the same for all clients), `bias` = ‖g_i^k − ∇f(x_t)‖. If the method
-    uploads a momentum, rows with step −1 have `momentum_cosine` and `momentum_projection`, of each
-    client's momentum and the mean of all.
+    max ‖g_i^k − g_j^k‖ (the same for all clients), `bias` = ‖g_i^k − ∇f(x_t)‖, `update_cosine` of
+    the update y_i^k − x_t that k steps have made and the mean of these (none at step 0). If the
+    method uploads a momentum, rows with step −1 have `momentum_cosine` and `momentum_projection`,
+    of each client's momentum and the mean of all.
     Columns: gradient_cosine and so on, the means over clients and steps; gradient_cosine_slope and
-    so on, their slopes per step; update_similarity, the mean cosine of the clients' updates to
-    their mean; momentum_cosine and momentum_projection, the means over clients.
+    so on, their slopes per step; update_similarity, the mean cosine of the clients' whole updates
+    to their mean; update_similarity_slope, that of `update_cosine` per step; momentum_cosine and
+    momentum_projection, the means over clients.
 
     Cost of a watched round: its local training once more, and a pass forward and backward through
-    the data of the clients that `reference` names. All gradients of the round are stored, on disk
-    beyond 4 GB.
+    the data of the clients that `reference` names. All gradients and updates of the round are
+    stored, on disk beyond 4 GB.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -60,6 +66,9 @@ class Steps(Probe):
         "gradient_bias": ("Bias of the gradients", "", "lower"),
         "gradient_bias_slope": ("Bias of the gradients, change per local step", "", "lower"),
         "update_similarity": ("Cosine of the updates to their mean", "", "higher"),
+        "update_similarity_slope": (
+            "Cosine of the updates so far to their mean, change per local step", "", "higher",
+        ),
         "momentum_cosine": ("Cosine of the momenta to their mean", "", "higher"),
         "momentum_projection": ("Length of the momenta along their mean", "", "higher"),
     }  # fmt: skip
@@ -71,6 +80,7 @@ class Steps(Probe):
         "projection": ("Length along the mean gradient", "", "higher"),
         "spread": ("Largest distance between gradients", "", "lower"),
         "bias": ("Bias of the gradient", "", "lower"),
+        "update_cosine": ("Cosine of the update so far to the mean update", "", "higher"),
         "momentum_cosine": ("Cosine to the mean momentum", "", "higher"),
         "momentum_projection": ("Length along the mean momentum", "", "higher"),
     }
@@ -84,8 +94,8 @@ class Steps(Probe):
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         spill, trails = Spill(_GB), {}
-        for client, (_, g) in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
-            trails[client.client] = spill.table(len(g), g[0]).copy_(g)
+        for client, (_, g, y) in zip(s.clients, replay(s.problem, s.r, s.clients), strict=True):
+            trails[client.client] = spill.keep(g), spill.keep(y - s.r.w)
         rows = drift(trails, origin(s.problem, s.r, clients))
         columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
@@ -117,21 +127,22 @@ def aligned(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return along / v.norm(dim=1), along
 
 
-def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
-    """One row per step and client that makes it: client, step, and the four measures.
+def drift(trails: Mapping[int, tuple[Tensor, Tensor]], origin: Tensor) -> list[Cells]:
+    """One row per step and client that makes it: client, step, and the measures.
 
-    trails: by client its gradients (H_i, d), the k-th at y_i^k; origin: ∇f(x_t).
+    trails: by client its gradients and its updates so far, each (H_i, d), the k-th at y_i^k;
+    origin: ∇f(x_t).
     """
     rows: list[Cells] = []
-    for k in range(max(len(g) for g in trails.values())):
-        clients = [i for i, g in trails.items() if k < len(g)]
-        g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
+    for k in range(max(len(g) for g, _ in trails.values())):
+        clients = [i for i, (g, _) in trails.items() if k < len(g)]
+        g = torch.stack([trails[i][0][k] for i in clients]).to(origin.device).double()
+        updates = torch.stack([trails[i][1][k] for i in clients])
         largest = float(torch.pdist(g).max()) if len(g) > 1 else 0.0
-        bias = (g - origin).norm(dim=1)
-        measured = zip(clients, *(v.tolist() for v in (*aligned(g), bias)), strict=True)
-        for i, c, p, b in measured:
+        each = *aligned(g), (g - origin).norm(dim=1), aligned(updates)[0]
+        for i, c, p, b, u in zip(clients, *(values.tolist() for values in each), strict=True):
             values = {"cosine": c, "projection": p, "spread": largest, "bias": b}
-            rows.append({"client": i, "step": k, **values})
+            rows.append({"client": i, "step": k, **values, "update_cosine": u})
     return rows
 
 
@@ -149,21 +160,22 @@ def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
 
 def trends(rows: Sequence[Cells]) -> dict[str, float]:
     """Each measure's mean over clients and steps, and its least-squares slope per step."""
-    frame = pd.DataFrame(rows)
-    k = frame["step"] - frame["step"].mean()
-    squares = float(np.square(k).sum())
+    frame = pd.DataFrame(rows).rename(columns=lambda name: _COLUMN_OF.get(name, name))
     columns: dict[str, float] = {}
-    for name in ("cosine", "projection", "spread", "bias"):
-        columns[f"gradient_{name}"] = float(frame[name].mean())
-        slope = float((k * frame[name]).sum()) / squares if squares else float("nan")
-        columns[f"gradient_{name}_slope"] = slope
+    for name in _COLUMN_OF.values():
+        known = frame[["step", name]].dropna()
+        k = known["step"] - known["step"].mean()
+        squares = float(np.square(k).sum())
+        columns[name] = float(known[name].mean())
+        slope = float((k * known[name]).sum()) / squares if squares else float("nan")
+        columns[f"{name}_slope"] = slope
     return columns
 
 
 def replay(
     problem: Problem, r: Round, clients: Sequence[PreparedClient]
-) -> Iterator[tuple[ClientResult, Tensor]]:
-    """Repeat the training of clients as prepared before it: results, gradients per step (H, d).
+) -> Iterator[tuple[ClientResult, Tensor, Tensor]]:
+    """Repeat the training of clients as prepared before it: results, gradients, weights y^k (H, d).
 
     Each trains alone: one that trained side by side with others is repeated up to rounding. The
     mini-batch gradients contain the method's loss terms, but none of its gradient terms (FedProx's
@@ -171,16 +183,19 @@ def replay(
     several times per step (SAM), they are the first, at y^k.
     """
     for client in snapshot(problem.task, clients):
-        gradients: list[Tensor] = []
-        reply = local_round(problem.task, client, partial(_recording, gradients))
-        times, left = divmod(len(gradients), len(client.rows))
+        made: list[tuple[Tensor, Tensor]] = []
+        reply = local_round(problem.task, client, partial(_recording, made))
+        times, left = divmod(len(made), len(client.rows))
         if left:
-            told = f"{len(gradients)} gradients in {len(client.rows)} steps"
+            told = f"{len(made)} gradients in {len(client.rows)} steps"
             raise FedbenchError(f"replay: {told}; a part does not differentiate equally in each")
-        yield reply, torch.stack(gradients[::times])
+        gradients, weights = zip(*made[::times], strict=True)
+        yield reply, torch.stack(gradients), torch.stack(weights)
 
 
-def _recording(gradients: list[Tensor], objective: Objective, w: Tensor) -> tuple[Tensor, Outputs]:
+def _recording(
+    made: list[tuple[Tensor, Tensor]], objective: Objective, w: Tensor
+) -> tuple[Tensor, Outputs]:
     gradient, outputs = by_autograd(objective, w)
-    gradients.append(gradient)
+    made.append((gradient, w.detach().clone()))
     return gradient, outputs

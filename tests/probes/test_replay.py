@@ -25,10 +25,12 @@ class Again(Probe):
     def table(self, s):
         for _ in range(2):
             replies = replay(s.problem, s.r, s.clients)
-            for c, reply, (again, gradients) in zip(s.clients, s.replies, replies, strict=True):
+            for c, reply, (again, gradients, weights) in zip(
+                s.clients, s.replies, replies, strict=True
+            ):
                 assert torch.equal(reply.w, again.w)
                 assert torch.equal(reply.delta(s.r.w), again.delta(s.r.w))
-                assert len(gradients) == len(c.rows)
+                assert gradients.shape == weights.shape == (len(c.rows), len(s.r.w))
         return []
 
 
@@ -55,7 +57,7 @@ class Gradients(Probe):
     """Keeps the gradients of the last round."""
 
     def table(self, s):
-        return [{"g": float(g)} for _, found in replay(s.problem, s.r, s.clients)
+        return [{"g": float(g)} for _, found, _ in replay(s.problem, s.r, s.clients)
                 for g in found.flatten()]  # fmt: skip
 
 

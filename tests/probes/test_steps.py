@@ -13,18 +13,23 @@ from fedbench.probes.local_steps import aligned, drift, origin, trends
 from tests.methods.one_weight import LINE, close, objects
 
 CPU = Machine(device="cpu", workers=1)
-# step 0: mean (3, 0); step 1 is client 7's alone
-TRAILS = {2: torch.tensor([[3.0, 4.0]]), 7: torch.tensor([[3.0, -4.0], [0.0, 2.0]])}
+# step 0: mean (3, 0), updates (3, 4) and (3, −4) before it; step 1 is client 7's alone
+TRAILS = {
+    2: (torch.tensor([[3.0, 4.0]]), torch.tensor([[3.0, 4.0]])),
+    7: (torch.tensor([[3.0, -4.0], [0.0, 2.0]]), torch.tensor([[3.0, -4.0], [1.0, 0.0]])),
+}
 
 
 def test_the_measures_by_hand():
     first, second, alone = drift(TRAILS, torch.tensor([3.0, 0.0]))
     assert first == pytest.approx(
         {"client": 2, "step": 0, "cosine": 0.6, "projection": 3, "spread": 8, "bias": 4}
+        | {"update_cosine": 0.6}
     )
     assert second == first | {"client": 7}
     assert alone == pytest.approx(
         {"client": 7, "step": 1, "cosine": 1, "projection": 2, "spread": 0, "bias": 13**0.5}
+        | {"update_cosine": 1}
     )
 
 
@@ -33,7 +38,9 @@ def test_means_and_slopes_by_hand():
     assert found["gradient_cosine"] == pytest.approx(2.2 / 3)
     assert found["gradient_cosine_slope"] == pytest.approx(0.4)  # from 0.6 to 1
     assert found["gradient_spread_slope"] == pytest.approx(-8)
-    single = trends(drift({0: torch.tensor([[3.0, 4.0]])}, torch.zeros(2)))
+    assert found["update_similarity_slope"] == pytest.approx(0.4)
+    one = torch.tensor([[3.0, 4.0]])
+    single = trends(drift({0: (one, one)}, torch.zeros(2)))
     assert np.isnan(single["gradient_bias_slope"])  # one step has no slope
 
 
@@ -44,7 +51,7 @@ def test_measures_are_of_double_precision():
     wanted = torch.nn.functional.cosine_similarity(w, w.mean(0, keepdim=True))
     assert torch.allclose(cosine, wanted, rtol=1e-12)
     assert torch.allclose(projection, wanted * w.norm(dim=1), rtol=1e-12)
-    row = drift({i: v[i : i + 1] for i in range(3)}, torch.zeros(1000))[0]
+    row = drift({i: (v[i : i + 1],) * 2 for i in range(3)}, torch.zeros(1000))[0]
     largest = max(float((a - b).norm()) for a in w for b in w)
     assert row["spread"] == pytest.approx(largest, rel=1e-12)
 
@@ -67,7 +74,19 @@ def test_the_probe_by_hand():
     assert row["gradient_cosine"] == pytest.approx(0)
     assert row["gradient_projection_slope"] == pytest.approx(-0.1)  # means 1 and 0.9
     assert row["update_similarity"] == pytest.approx(0)  # updates 0.76 and −0.38, cosines 1, −1
+    assert close(table["update_cosine"].iloc[2:].to_numpy(), 1, -1)  # after a step 0.4 and −0.2
+    assert table["update_cosine"].iloc[:2].isna().all()  # nothing is done before the first
+    assert np.isnan(row["update_similarity_slope"])  # one point is no slope
     assert "momentum_cosine" not in row
+
+
+def test_updates_that_turn_away_from_each_other():
+    # both go up at first; from 0.5 on client 1 goes back: after three steps 1.5 and −0.25
+    pulls = {0: [0.5, 1.0, 1.5], 1: [0.5, 0.125, -0.25]}
+    trails = {i: (torch.ones(3, 1), torch.tensor(points)[:, None]) for i, points in pulls.items()}
+    rows = drift(trails, torch.zeros(1))
+    assert [row["update_cosine"] for row in rows if row["client"]] == pytest.approx([1, 1, -1])
+    assert trends(rows)["update_similarity_slope"] == pytest.approx(-0.5)  # means 1, 1, 0
 
 
 def test_equal_clients_have_equal_updates():

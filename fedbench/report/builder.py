@@ -38,6 +38,7 @@ from fedbench.report.tables.ranks import ranks
 from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Collected
+from fedbench.spec import RunSpec
 from fedbench.store import Results
 
 
@@ -176,9 +177,13 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
         return {task: builder.make(task) for task in todo}
     open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
+        plan = builder.plan
+        cells = [cell for cell in plan.cells if cell.run_id in plan.searches]
+        searches = {(cell.paper, plan.searches[cell.run_id]): cell.run for cell in cells}
         with open_pool() as pool:  # a search is chosen anew once, and not in each process
-            for key, winners in zip(papers, pool.map(_winners, papers), strict=True):
-                builder.collected[key].winners.update(winners)
+            found = pool.map(_winners, searches.items(), chunksize=4)
+            for (name, _), winners in zip(searches, found, strict=True):
+                builder.collected[name].winners.update(winners)
         with open_pool() as pool:
             promised = {task: pool.submit(_make, task) for task in todo if task.kind != "fact"}
             # facts, which are last, may load torch, which takes seconds: one process does them all
@@ -198,8 +203,11 @@ def _make(task: Task) -> Made:
     return _builder.make(task)
 
 
-def _winners(paper: str) -> dict[str, Winner]:
-    collected = _builder.collected[paper]
+def _winners(search: tuple[tuple[str, str], RunSpec]) -> dict[str, Winner]:
+    """What a paper's search and its earlier stages chose, if not told by this process before."""
+    (paper, key), run = search
+    winners = _builder.collected[paper].winners
+    known = {*winners}
     with suppress(Exception):  # the parts that need them say what is wrong
-        collected.tuned_near_chance(_builder.plan, paper)
-    return collected.winners
+        _builder.collected[paper].winner(key, run)
+    return {stage: winner for stage, winner in winners.items() if stage not in known}

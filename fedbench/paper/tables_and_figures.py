@@ -95,7 +95,7 @@ class Table(ItemOfRuns):
     """Digits after the decimal point."""
     order: Literal["as listed", "best first"] = "as listed"
     """The order of the methods: as the grid lists them, or the best first by the table's first
-    metric, in each group of rows apart."""
+    metric, in each group of rows apart; those with fewer settings than others come last."""
     ranks: Literal["means", "seeds"] = "means"
     """What the diagram of mean ranks ranks: the methods' means over the seeds in each setting, or,
     where there are few settings, their values with each seed of each setting. With the latter each

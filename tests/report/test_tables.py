@@ -10,7 +10,7 @@ from fedbench.base.files import read_text, write_text
 from fedbench.paper.grid_points import Substitution, expanded
 from fedbench.paper.printed_numbers import check_printed, table_places
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.report.tables.cells import Run, Status, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell, in_order
 from fedbench.report.tables.export import (
     COLUMNS,
     CellText,
@@ -491,6 +491,22 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     assert layout.absent == ("MNIST: control_%", "Digits: all 3")
     words = "Not listed, because no run is finished: MNIST: control_%; Digits: all 3."
     assert markdown(words) in to_markdown(text_table(table, layout, "")).splitlines()
+
+
+def test_a_method_that_lacks_a_setting_comes_after_those_with_all(tmp_path: Path) -> None:
+    where, row = (
+        "{dataset: MNIST, method: [A, <b>]}",
+        "rows: [method], columns: [alpha], order: best first",
+    )
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {where}, {row}}}")
+    table = plan.papers["toy"].tables["t"]
+    good = {seed: [0.1, 0.7] for seed in range(3)}
+    frames = [frame_of(plan, CURVES, alpha=alpha) for alpha in (1, 0.1)]  # 60 %
+    frames += [frame_of(plan, good, "<b>", alpha) for alpha in (1, 0.1)]
+    whole = listed(plan, pd.concat(frames))
+    part = [x for x in whole if (x.coords["alpha"], x.coords["method"]) != (1, "<b>")]
+    orders = [[x.coords["method"] for x in in_order(table, cells)] for cells in (whole, part)]
+    assert orders == [["<b>", "<b>", "A", "A"], ["A", "A", "<b>"]]
 
 
 @pytest.mark.parametrize("status", Status)

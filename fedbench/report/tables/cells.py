@@ -170,7 +170,10 @@ def learned(cells: Iterable[TableCell]) -> set[Contest]:
 
 
 def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
-    """The cells as listed, or those of the best method first, by the first metric they have."""
+    """The cells as listed, or those of the best method first, by the first metric they have.
+
+    A method with fewer settings than others, whose means are not comparable, comes after them.
+    """
     if table.order == "as listed":
         return list(cells)
     there = {cell.place.metric for cell in cells}
@@ -178,8 +181,10 @@ def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
     asked = [cell for cell in cells if cell.place.metric == first]
     by_method = grouped(asked, lambda cell: cell.coords.get("method")).items()
     scores = {method: [comparable(x, table) for x in of] for method, of in by_method}
-    means = {method: math.fsum(values) / len(values) for method, values in scores.items()}
-    return sorted(cells, key=lambda cell: -means[cell.coords.get("method")])
+    places = {
+        name: (-len(values), -math.fsum(values) / len(values)) for name, values in scores.items()
+    }
+    return sorted(cells, key=lambda cell: places[cell.coords.get("method")])
 
 
 def with_same_seeds(cells: Iterable[TableCell]) -> list[TableCell]:

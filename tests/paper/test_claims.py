@@ -58,7 +58,8 @@ def test_a_gap_that_is_not_directly_proportional_is_a_trend_that_does_not_hold()
 @pytest.mark.parametrize(
     ("key", "metric", "size", "beside"),
     [
-        ("cifar10_20_percent", "accuracy@mean:400", 20, "cifar10_later_skewed"),
+        ("cifar10_20_percent_r1", "accuracy@mean:400", 20, "cifar10_later_skewed_r1"),
+        ("cifar10_20_percent_r2prime", "accuracy@mean:400", 20, "cifar10_later_skewed_r2prime"),
         ("cifar100_30_percent", "accuracy@mean", 30, "cifar100_throughout"),
     ],
 )

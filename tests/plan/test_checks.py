@@ -103,11 +103,40 @@ def test_a_figure_of_a_probe_s_table_needs_runs_that_write_it(refuses, tmp_path,
         make_plan(project(tmp_path, paper), "paper")
 
 
-@pytest.mark.parametrize("table", ["clients", "holdings"])
-def test_a_figure_of_a_table_of_every_run_needs_no_probe(tmp_path, table):
-    kind = f"{{boxes: {{table: {table}, column: count}}}}"
+def figure_of(kind, tmp_path):
     paper = PAPER.replace("figures:\n", f"figures:\n  f: {{title: F, grid: main, kind: {kind}}}\n")
-    assert "f" in make_plan(project(tmp_path, paper), "paper").papers["tiny"].figures
+    plan = make_plan(project(tmp_path, paper), "paper")
+    check_report(plan, tmp_path / "papers")
+    return plan.papers["tiny"].figures["f"]
+
+
+@pytest.mark.parametrize(("table", "column"), [("clients", "count"), ("holdings", "samples")])
+def test_a_figure_of_a_table_of_every_run_needs_no_probe(tmp_path, table, column):
+    assert figure_of(f"{{boxes: {{table: {table}, column: {column}, by: client}}}}", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("{boxes: {table: clients, column: cuont, by: client}}", "'cuont'; did you mean 'count'"),
+        ("{boxes: {table: clients, column: count}}", "no column of table 'clients' 'step'"),
+    ],
+)
+def test_a_column_that_is_not_there_is_refused_before_training(refuses, tmp_path, kind, words):
+    with refuses(words):
+        figure_of(kind, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"column": "cosin"}, "no column of table 'steps' 'cosin'; did you mean 'cosine'"),
+        ({"reading": "r7"}, "reading = 'r7'"),
+    ],
+)
+def test_options_of_weights_are_refused_where_they_are_built(refuses, wrong, words):
+    with refuses(words):
+        registry.build("figure", "weights", wrong)
 
 
 def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Natural
 from fedbench.base.errors import require_among
-from fedbench.paper.metrics import Metric
+from fedbench.paper.metrics import Metric, columns_of
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
 
@@ -38,6 +38,10 @@ class Boxes(Kind):
     by: str = "step"
     per: Literal["client", "round"] = "client"
     most: Natural = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_columns("boxes", self.table, self.column, self.by)
 
     @property
     def reads(self) -> str:  # type: ignore[override]  # an option chooses it
@@ -74,9 +78,6 @@ class Boxes(Kind):
         """Columns `at` and `value`; without rows of step −1, which are about a whole round."""
         if table.empty:
             return table
-        for name in (self.column, self.by):
-            kind = f"column of table '{self.table}'"
-            require_among("figure kind boxes", kind, name, list(table))
         rows = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
         if self.per == "round":
             keys = dict.fromkeys(["seed", "round", self.by])
@@ -110,6 +111,11 @@ class Weights(Kind):
     reading: str = "r1"
     column: str = "cosine"
     steps: tuple[Count, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_columns("weights", self.reads, self.column)
+        self._weights(1)  # refuses an unknown reading
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """The H to draw, as 'H = 10'."""
@@ -161,6 +167,12 @@ class Weights(Kind):
         table = hue.table(self.reads).query("step >= 0")
         mean: pd.Series[Any] = table.groupby("step")[self.column].mean()
         return 1 - mean if self.column == "cosine" else mean
+
+
+def _require_columns(kind: str, table: str, *names: str) -> None:
+    known = columns_of(table)  # none, if a probe of users' declares none
+    for name in names if known else ():
+        require_among(f"figure kind {kind}", f"column of table '{table}'", name, known)
 
 
 def _line(hue: Hue, hues: int) -> dict[str, Any]:

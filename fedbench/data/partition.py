@@ -204,7 +204,7 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
         raise FedbenchError(f"partition: it has {len(rows)} clients, but clients = {clients}")
     for i, chosen in enumerate(map(np.asarray, rows)):
         client = f"partition: client {i}"
-        if not len(chosen):
+        if not chosen.size:
             raise FedbenchError(f"{client} has no samples; use fewer clients or less skew")
         require_rows(chosen, samples, client)
         if len(np.unique(chosen)) < len(chosen):

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from fedbench.base.errors import FedbenchError, at, require_returned
+from fedbench.base.errors import FedbenchError, at, failing, require_returned
 from fedbench.core.flat_network import Net
 from fedbench.core.local_optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
@@ -174,7 +174,8 @@ def _model(
     if "model" in objects:
         given, place = objects["model"], f"model: {type(objects['model']).__name__}"
         model_checks.refuse_without_weights(given, place)
-        return copy.deepcopy(given), place
+        with failing(f"{place} cannot be copied", "of weight_norm, take that of parametrizations"):
+            return copy.deepcopy(given), place
     architecture: Architecture = spec.model.build("model")
     model_checks.require_room(str(spec.model), architecture, inputs)
     with seeded_for(spec.seed, "model"):  # on the CPU in float32

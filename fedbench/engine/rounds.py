@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedbench.base import seeds
 from fedbench.base.checks import asked_for
-from fedbench.base.errors import FedbenchError, shown
+from fedbench.base.errors import FedbenchError, require_returned, shown
 from fedbench.core.flat_network import Buffers, Model
 from fedbench.core.part import overriding, returned
 from fedbench.core.rng import torch_generator
@@ -52,7 +52,8 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
         losses=lambda: np.array([losses.get(i, np.nan) for i in range(K)]),
     )  # fmt: skip
     drawn = rule(draws(t), K, spec.participation, problem.label_counts, **more)
-    clients = Counter(np.sort(np.asarray(drawn)).tolist())
+    require_returned(f"sampler: {rule}", drawn, Iterable)
+    clients = Counter(np.sort(np.asarray([*drawn])).tolist())
     known = all(isinstance(i, int) and 0 <= i < K for i in clients)
     if not clients or not known or (not rule.replacement and clients.total() > len(clients)):
         raise FedbenchError(

@@ -164,6 +164,7 @@ def of_objects(**changes):
     [
         ([np.array([0, 1]), np.array([], int)], ["client 1 has no samples"]),
         ([np.array([0, 1]), np.array([3])], ["client 1", "outside 0…2"]),
+        ([{0, 1}, {2}], ["client 0", "shape ()", "sample numbers"]),
         ([np.array([-1, 1]), np.array([2])], ["client 0", "outside 0…2"]),
         ([np.array([0, 1, 2])], ["it has 1 clients", "clients = 2"]),
         ([np.array([True, False, True]), np.array([1])], ["client 0", "bool", "sample numbers"]),
@@ -548,6 +549,30 @@ class Draws(Sampler):
 def test_what_a_sampler_may_draw(clients):
     drawn = f"drew the clients {list(clients)}; it must draw at least one of 0…"
     refused(lambda: run(SMALL, machine=CPU, sampler=Draws(clients)), "sampler: ", drawn)
+
+
+@dataclass(frozen=True)
+class DrawsASet(Sampler):
+    """Draws clients 0 and 1 as a set, or forgets to return them."""
+
+    returns: bool = True
+
+    def __call__(self, rng, K, participation, labels):
+        return {1, 0} if self.returns else None
+
+
+def test_a_set_of_clients_is_a_cohort_and_nothing_is_not():
+    spec = SMALL.changed(rounds=1)
+    found = run(spec, machine=CPU, sampler=DrawsASet()).weights
+    assert torch.equal(found, run(spec, machine=CPU, sampler=Draws((0, 1))).weights)
+    refused(lambda: run(spec, machine=CPU, sampler=DrawsASet(False)), "returned None")
+
+
+def test_a_module_that_cannot_be_copied():
+    with pytest.warns(FutureWarning, match="weight_norm"):
+        layer = nn.utils.weight_norm(nn.Linear(64, 10))
+    model = nn.Sequential(nn.Flatten(), layer)
+    refused(lambda: run(SMALL, machine=CPU, model=model), "Sequential cannot be copied")
 
 
 def test_a_checkpoint_cannot_run_code(tmp_path):

@@ -1,7 +1,7 @@
 """Rules of participation that look at sizes, rounds and losses, checked by hand."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from fedbench.base import seeds
 from fedbench.engine.assemble import assemble, check_choices
 from fedbench.engine.rounds import open_round
 from fedbench.engine.training import Training
-from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional
+from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional, Sampler
 from fedbench.store import RunFolder
 
 CPU = Machine(device="cpu", workers=1)
@@ -43,6 +43,19 @@ def rng(t=0):
 
 def always():
     return np.random.default_rng(99)
+
+
+@dataclass(frozen=True)
+class DrawsASet(Sampler):
+    """Draws clients 2 and 0."""
+
+    def __call__(self, rng, K, participation, labels):
+        return {2, 0}
+
+
+def test_a_cohort_may_be_a_set():
+    made = replace(problem(), sampler=DrawsASet())
+    assert open_round(made, made.fed.start, 0).clients == [0, 2]
 
 
 def test_clients_are_drawn_by_their_numbers_of_samples():

@@ -187,7 +187,8 @@ def learned(
 
     found = judge(make_plan(workflow, scale, split(papers)), results)
     if not found.runs:
-        raise FedbenchError(f"{results}: no run of scale '{scale}' is collected; train some first")
+        told = f"no collected run of scale '{scale}' has an accuracy; train some first"
+        raise FedbenchError(f"{results}: {told}")
     console.print(
         table_of(
             {

@@ -1,6 +1,7 @@
 """Objects that a run is given in place of some settings, and what identifies it then."""
 
 import hashlib
+import inspect
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -60,6 +61,7 @@ _FORMS = {
 _SEVERAL = ("parts", "probes")
 _UNKNOWN = "unknown"  # marks an object whose content cannot be described
 _PLAIN = (type(None), bool, int, float, str)
+_SHIPPED = ("fedbench.", "torch.", "builtins.", "abc.")  # modules whose code their version tells
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ def described(value: Any) -> Any:
         return value.item() if isinstance(value, np.generic) else str(value)
     if isinstance(value, Mapping):
         return {str(k): described(v) for k, v in value.items()}
+    if isinstance(value, set | frozenset):  # which have another order in each process
+        return sorted(map(repr, value))
     if isinstance(value, Sequence):
         return [described(v) for v in value]
     if isinstance(value, np.ndarray | Tensor):
@@ -179,9 +183,8 @@ def _object(value: Any) -> dict[str, Any]:
     elif isinstance(value, Checked) or (is_dataclass(value) and not isinstance(value, type)):
         own = [f.name for f in fields(value)] if is_dataclass(value) else vars(value)
         content = {"parameters": {name: described(getattr(value, name)) for name in own}}
-        if not type(value).__module__.startswith("fedbench."):
-            code = (_code(f.__code__) for f in vars(type(value)).values() if hasattr(f, "__code__"))
-            content["code"] = hashlib.sha256(b" ".join(code)).hexdigest()
+        if code := _code_of(type(value)):
+            content["code"] = code
     else:
         called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
         return {_UNKNOWN: _qualified(value if called else type(value))}
@@ -189,12 +192,36 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _module(module: nn.Module) -> dict[str, Any]:
-    """The shapes of the parameters, and a checksum of the structure and the present values."""
+    """The shapes of the parameters, and a checksum of structure, code and present values."""
     checksum = hashlib.sha256(repr(module).encode())
+    for layer in module.modules():
+        own = {k: v for k, v in vars(layer).items() if not (k.startswith("_") or k == "training")}
+        told = {name: _settled(value) for name, value in own.items()}
+        checksum.update(digest([told, _code_of(type(layer))]).encode())
     for name, value in module.state_dict(keep_vars=True).items():
         checksum.update(f"{name} {value.requires_grad} {_array(value)}".encode())
     shapes = {name: list(value.shape) for name, value in module.named_parameters()}
     return {"parameters": shapes, "checksum": checksum.hexdigest()}
+
+
+def _code_of(kind: type) -> str:
+    """A checksum of what others wrote of a class and its base classes; '' if that is nothing."""
+    written = {}
+    for each in kind.__mro__:
+        for name, value in {} if f"{each.__module__}.".startswith(_SHIPPED) else vars(each).items():
+            bare = getattr(value, "fget", getattr(value, "__func__", value))
+            bare = inspect.unwrap(bare) if callable(bare) else bare
+            if isinstance(bare, types.FunctionType):
+                written[f"{each.__qualname__}.{name}"] = described(bare)
+            elif not name.startswith(("__", "_abc_")):
+                written[f"{each.__qualname__}.{name}"] = _settled(bare)
+    return digest(written) if written else ""
+
+
+def _settled(value: Any) -> Any:
+    """A description of a value, or how it shows itself where its content is not known."""
+    told = described(value)
+    return re.sub(" at 0x[0-9a-f]+", "", repr(value)) if _unknown(told) else told
 
 
 def _function(function: types.FunctionType) -> dict[str, Any]:
@@ -207,8 +234,7 @@ def _function(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _code(code: types.CodeType) -> bytes:
-    # a set of words has another order in each process
-    plain = (sorted(x, key=repr) if isinstance(x, frozenset) else x for x in code.co_consts)
+    plain = (described(x) if isinstance(x, frozenset) else x for x in code.co_consts)
     inner = [_code(x) if isinstance(x, types.CodeType) else repr(x).encode() for x in plain]
     return b" ".join([code.co_code, repr(code.co_names).encode(), *inner])
 

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
+from fedbench.engine.given_objects import described
 from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
 from fedbench.probes.local_steps import Steps
@@ -140,6 +141,60 @@ def test_any_other_object_is_another_run(change):
     usual = {"parts": (Pull(),), "sampler": First()}
     assert record(**usual)["id"] == record(**usual)["id"]
     assert record(**usual)["id"] != record(**{**usual, **change})["id"]
+
+
+class Scaled(nn.Linear):
+    """A layer whose attribute no weight and no word of its `repr` tells."""
+
+    def __init__(self, act, by=1.0, words=frozenset("abc")):
+        super().__init__(1, 1)
+        self.act, self.by, self.words = act, by, words
+
+    def forward(self, x):
+        return self.by * self.act(super().forward(x))
+
+
+class Squared(Scaled):
+    def forward(self, x):
+        return super().forward(x) ** 2
+
+
+def halving(factor, hooks=()):
+    """A part whose base class has its formula, and an attribute that is no field."""
+
+    class Base(Part):
+        def end(self, delta, t):
+            return delta * self.factor
+
+        if hooks:
+            step = staticmethod(hooks)
+
+    @dataclass(frozen=True)
+    class Mine(Base):
+        __qualname__ = "Mine"
+
+    Mine.factor = factor
+    return Mine()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (nn.HuberLoss(delta=1.0), nn.HuberLoss(delta=2.0)),
+        (Scaled(torch.relu), Scaled(torch.sigmoid)),
+        (Scaled(torch.relu), Scaled(torch.relu, 5.0)),
+        (Scaled(torch.relu), Scaled(torch.relu, words=frozenset("abd"))),
+        (Scaled(torch.relu), Squared(torch.relu)),
+        (halving(1.0), halving(0.5)),
+        (halving(1.0), halving(1.0, lambda d, r: d)),
+        (halving(1.0, lambda d, r: d + 1), halving(1.0, lambda d, r: d)),
+    ],
+)
+def test_what_computes_another_thing_is_described_otherwise(one, other):
+    if isinstance(one, nn.Linear):
+        other.load_state_dict(one.state_dict())
+    assert described(one) == described(one)
+    assert described(one) != described(other)
 
 
 def test_a_set_of_words_in_code_is_the_same_in_every_process():

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from fedbench.paper.metrics import SCORES, Metric
+from fedbench.paper.metrics import ENGINE, SCORES, Metric
 from fedbench.paper.yaml_notation import HELD_OUT, At, Reading, Target, reading
 
 _KEYS = ("run_id", "round", "status", "rounds", "eval_every")
@@ -31,7 +31,8 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
         case "to" if asked.target:
             read_off = _at_target(rows, asked.metric, asked.target)
         case int(round_):
-            read_off = _last(rows[rows["round"] <= round_], asked.metric)
+            long_enough = rows[rows["rounds"] >= round_]
+            read_off = _last(long_enough[long_enough["round"] <= round_], asked.metric)
         case _:
             read_off = _over_rounds(rows, asked)
     if asked.at != "to":  # a loss that overflowed is no number
@@ -55,10 +56,11 @@ def _last(rows: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def _at_target(rows: pd.DataFrame, metric: str, target: Target) -> pd.Series:
-    """The metric of each run when it first reaches the target; infinite if it never does."""
+    """The metric of each run when it first reaches the target, or has spent it; else infinite."""
     column, value = target
     scores = rows[column]
-    reached = scores <= value if Metric(column).lower_is_better else scores >= value
+    falls = Metric(column).lower_is_better and (column == "train_loss" or column not in ENGINE)
+    reached = scores <= value if falls else scores >= value
     first = rows[reached].drop_duplicates("run_id").set_index("run_id")[metric].astype(float)
     scored = rows[scores.notna() | (rows["status"] == "diverged")]
     return first.reindex(scored["run_id"].unique(), fill_value=math.inf)

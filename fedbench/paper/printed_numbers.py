@@ -158,11 +158,12 @@ def place_of(key: str, paper: Paper, point: Coords, metric: str) -> Place:
 
 
 def _place(key: str, table: Table, point: Point, metric: str) -> Place:
-    coords = point.coords
+    coords = {axis: level for axis, level in point.coords.items() if axis not in table.over}
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
     setting = ";".join(f"{axis}={level_text(coords[axis])}" for axis in shown)
     usual = RunSpec.model_fields["dataset"].default
     named = coords.get("dataset") or checked(Choice, point.settings.get("dataset", usual)).name
+    named = "" if "dataset" in table.over else named
     return Place(table.printed or key, str(named), setting, str(coords.get("method", "")), metric)
 
 

@@ -54,10 +54,16 @@ def frame(tmp_path):
         ("thousand_sample_passes", 1000.0),  # a million passes
         ("round@to:loss=2", 4),  # a loss is reached from above
         ("round@to:0.51", math.inf),
+        ("accuracy@to:megabytes=6", 0.5),  # a budget is spent from below
+        ("round@to:megabytes=13", math.inf),
     ],
 )
 def test_a_metric_is_read_at_its_moment(frame, text, value):
     assert history_metrics.values(frame, text, "final") == {"a": pytest.approx(value)}
+
+
+def test_a_round_that_a_run_does_not_have_is_not_its_last(frame):
+    assert history_metrics.values(frame, "accuracy@9", "final") == {}
 
 
 @pytest.mark.parametrize("moment", ["to:0.45", "to:0.9999999", "to:loss=0.12345678", "mean:10"])

@@ -47,6 +47,7 @@ tables:
   t: {title: Table 1, grid: main, rows: [dataset, alpha], controls: [trick]}
   small: {title: Table 2, grid: main, where: {alpha: 1}, rows: [dataset, alpha], unit: fraction}
   best: {title: Table 3, grid: main, where: {alpha: 1}, rows: [dataset, alpha], at: best}
+  both: {title: Table 4, grid: main, where: {alpha: [1, 0.1]}, over: [alpha], rows: [dataset]}
 """
 HEADER = "table,dataset,setting,method,metric,mean,std\n"
 SCALES = {

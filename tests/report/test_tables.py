@@ -320,7 +320,14 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
     assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
     assert len(cell.missing) == 1
     assert [run.name for run in cell.runs[2:4]] == ["α = 1, seed 2", "α = 0.1, seed 0"]
-    assert tidy("toy", [cell], {})["n_seeds"].tolist() == [3]
+    assert tidy("toy", [cell], {})["n_seeds"].tolist() == [2]  # with both α
+
+
+def test_what_is_averaged_over_names_no_cell(tmp_path: Path) -> None:
+    rest = "where: {alpha: 1}, over: [method, dataset], rows: [], columns: []"
+    plan = with_table(tmp_path, f"t: {{title: Table 1, grid: main, {rest}}}")
+    (cell,) = listed(plan, frame_of(plan, CURVES))
+    assert (cell.place.method, cell.place.dataset) == ("", "")
 
 
 GAIN = (
@@ -369,8 +376,10 @@ def test_a_method_under_two_names_is_pooled_once(tmp_path: Path) -> None:
     ]
     found = listed(plan, *both)
     a, b, *_ = (cell for cell in found if cell.place.dataset == "MNIST")
-    again = _with_pooled([a, replace(a, place=replace(a.place, method="A again")), b])
+    again = _with_pooled([a, replace(a, place=replace(a.place, method="A again")), b], {})
     assert [cell.pooled and cell.pooled.freedom for cell in again] == [4, 4, 4]  # not 6
+    # what is subtracted from the others has no deviation of its own
+    assert [cell.pooled for cell in _with_pooled([a, b], {"method": "A"})] == [None, None]
 
 
 def test_a_gain_over_what_is_not_planned_is_refused(refuses: Refuses, tmp_path: Path) -> None:

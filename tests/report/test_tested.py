@@ -216,6 +216,8 @@ def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) ->
 
 def test_a_printed_zero_is_a_digit() -> None:
     assert [last_digit(3.0, text) for text in ("by 3.0 points", "by 3 points")] == [0.1, 1.0]
+    assert [last_digit(x, f"by {x:.2f} points") for x in (0.1, 1.5, -1.5)] == [0.01] * 3
+    assert last_digit(3.0, "by 3 points, from 43.0 to 45.5 %") == 1.0
 
 
 def test_what_could_have_been_seen_stands_beside_undecided() -> None:

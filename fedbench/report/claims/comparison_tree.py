@@ -9,6 +9,7 @@ names in the paper's grid: a comparison that was not run is undecided, and helps
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -76,6 +77,9 @@ def _denied(node: Node) -> Node:
 def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
     """One node per cell below the root; `FedbenchError` where the claim compares nothing."""
     scope = scope_of(place, claim, paper)
+    if isinstance(claim, claims.Spread) and claim.table and paper.tables[claim.table].over:
+        told = f"spread compares deviations over seeds, and {claim.table} takes means over others"
+        raise FedbenchError(f"{place}: kind {told}; name its grid")
     cells = [*(_along(scope, claim) if isinstance(claim, Trend) else _cells(scope, claim))]
     if not cells:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
@@ -162,8 +166,9 @@ def last_digit(size: float, text: str = "") -> float:
     """One unit of the last digit of a size as the text prints it: 0.1 of 3.0, 1 of 20; 0 of 0."""
     if not size:
         return 0.0
-    exponent = -1 if f"{size:g}.0" in text else Decimal(f"{size:.12g}").as_tuple().exponent
-    return float(10.0 ** min(0, int(exponent)))
+    written = [x for x in re.findall(r"(?<![\d.])\d+(?:\.\d+)?", text) if float(x) == abs(size)]
+    exponents = [Decimal(x).as_tuple().exponent for x in written or [f"{size:.12g}"]]
+    return float(10.0 ** min(0, *map(int, exponents)))
 
 
 def _along(scope: Scope, claim: Trend) -> Iterator[Node]:

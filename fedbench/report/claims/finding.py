@@ -58,7 +58,9 @@ class Evidence:
     detects_margins: bool  # whether that is a margin, as values are said to be equal
     marks: tuple[float, ...]  # the effects at which the claimed region ends
     verdict: Verdict
-    as_claimed: bool | None  # whether its sign is; None of sizes, thresholds, equalities, the void
+    as_claimed: (
+        bool | None
+    )  # whether its sign is; None of ties, sizes, thresholds, equalities, the void
     planned: int  # how many pairs of runs the plan has
     substituted: Substitutions  # how the runs differ from the paper's
     void: Void | None  # why it says nothing about methods, if so
@@ -162,7 +164,7 @@ class Finding:
 
     @property
     def signs(self) -> tuple[int, int]:
-        """In how many comparisons the effect has the claimed sign, of those that claim one."""
+        """In how many comparisons the effect has the claimed sign, of those that have one."""
         told = [row.as_claimed for row in self.rows if row.as_claimed is not None]
         return sum(told), len(told)
 

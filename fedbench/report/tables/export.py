@@ -135,7 +135,9 @@ def tidy(paper: str, cells: list[TableCell], notes: Mapping[str, str]) -> pd.Dat
         where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
         pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
         lost = [run for run in runs if run.diverged]
-        seeds = [len({run.seed for run in some}) for some in (runs, lost, cell.runs)]
+        lacking = {run.seed for run in cell.runs if run.value is None}  # at some level of `over`
+        planned = {run.seed for run in cell.runs}
+        seeds = [len(some) for some in (planned - lacking, {run.seed for run in lost}, planned)]
         swapped = say("scale.substitutions", cell.substituted)
         noted = " ".join(dict.fromkeys(notes[run.id] for run in runs if run.id in notes))
         ids = ";".join(run.id for run in runs)

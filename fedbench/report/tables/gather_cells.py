@@ -56,7 +56,8 @@ def table_cells(
                 )
             )
     found = mark_best(found, table)
-    return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
+    # with `over` repeats are not the seeds alone
+    return found if table.over else _with_pooled(found, table.minus)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:
@@ -93,17 +94,18 @@ def _runs_of(
     return run
 
 
-def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
+def _with_pooled(cells: list[TableCell], minus: dict[str, Level]) -> list[TableCell]:
     """Each cell that has a deviation with the one that it shares with the others of its contest.
 
     In a table with one method, with the cells of its metric and data set. The very same runs, such
-    as of a method under two names, count once. Diverged runs vary by tens of points, and have none.
+    as of a method under two names, count once. Diverged runs vary by tens of points, and have none,
+    nor have those that are subtracted from the others.
     """
     alone = len({cell.place.method for cell in cells}) == 1
     keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]
     groups: dict[tuple[str, ...], dict[frozenset[str], tuple[float, int]]] = {}
     for key, cell in zip(keys, cells, strict=True):
-        if cell.spread:
+        if cell.spread and not (minus and minus.items() <= cell.coords.items()):
             groups.setdefault(key, {})[frozenset(run.id for run in cell.runs)] = cell.spread
     shared = {}
     for place, spreads in groups.items():

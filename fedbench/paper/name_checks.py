@@ -8,7 +8,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.axis_levels import Levels, given, known_levels, level_settings
 from fedbench.paper.claims import Claim, Together, Trend, faults, where_of
-from fedbench.paper.metrics import columns_of
+from fedbench.paper.metrics import Metric, columns_of
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
 from fedbench.paper.yaml_notation import (
     RESERVED_AXES,
@@ -160,6 +160,9 @@ def _check_table(place: str, table: Table, grid: Grid, paper: "Paper") -> None:
     check_where(f"{place}.minus", table.minus, grid.axes)
     for level in table.controls:
         require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
+    if table.order == "best first" and not Metric(table.metrics[0]).is_ranked:
+        told = f"'{table.metrics[0]}' is no metric of which more or less is better"
+        raise FedbenchError(f"{place}.order = 'best first': {told}; list another one first")
     if table.printed:
         require_among(f"{place}.printed", "table", table.printed, paper.tables)
 

@@ -30,6 +30,7 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
     ("paper", "words"),
     [
         (table("metrics: [acuracy]"), "table1.metrics: no metric 'acuracy'; did you mean 'acc"),
+        (table("metrics: [step_norm, loss], order: best first"), "'step_norm' is no metric of"),
         (table("metrics: [val_accuracy]"), "no metric 'val_accuracy'"),  # nothing is held out
         (table("metrics: [silhouette]"), "'silhouette' is written by the probe 'embedding', which"),
         (figure("metric: losss"), "figures.fig1: no metric 'losss'; did you mean 'loss'?"),

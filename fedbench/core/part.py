@@ -99,6 +99,7 @@ class Part(Checked):
     own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the optimiser's
     repeats: ClassVar[dict[str, str]] = {}  # parameters that, if given, must equal the optimiser's
     uploaded_momentum: ClassVar[str] = ""  # the key in `t.upload` of a client's momentum
+    starts_elsewhere: ClassVar[bool] = False  # whether `begin` gives others than the weights x_t
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
     OWN: ClassVar[str] = ""  # the name under which `t.state` holds (`pack`) a client's own model
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
@@ -114,7 +115,7 @@ class Part(Checked):
         """What it does with updates that holds for steps of SGD alone, momentum or not; else ''.
 
         A part that reads `effective_steps` says it here: with Adam, and beside a part that changes
-        the optimiser's steps, it is then refused before any training.
+        the optimiser's steps or `starts_elsewhere`, it is then refused before any training.
         """
         return ""
 

@@ -100,10 +100,14 @@ def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
     for part, name in zip(parts, names, strict=True):
-        for i in overriding(parts, "move") if part.needs_sgd else []:
+        rivals = dict.fromkeys(overriding(parts, "move"), "changes SGD's steps")
+        for i, its in enumerate(parts):
+            if its.starts_elsewhere and its is not part:
+                rivals[i] = "lets clients start elsewhere than at x_t"
+        for i, why in rivals.items() if part.needs_sgd else ():
             raise FedbenchError(
                 f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "
-                f"{part.needs_sgd}, and {type(parts[i]).__name__} changes SGD's steps"
+                f"{part.needs_sgd}, and {type(parts[i]).__name__} {why}"
             )
 
 

@@ -21,6 +21,7 @@ class FedBN(Part):
     of the traffic that is counted they are a small part. Without such layers it is FedAvg.
     """
 
+    starts_elsewhere: ClassVar[bool] = True
     OWN: ClassVar[str] = "own"
 
     def client(self, w: Tensor, fed: Federation) -> State:

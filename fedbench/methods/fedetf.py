@@ -30,6 +30,7 @@ class FedETF(Part):
     # Deviation: the paper's projection is one layer; a run's has a hidden one too, unless the body
     # ends in one
     needs_projection: ClassVar[bool] = True
+    starts_elsewhere: ClassVar[bool] = True
     sends: ClassVar[bool] = True  # β
     shares: ClassVar[str] = "each client's β"
     excludes: ClassVar[dict[str, str]] = {

@@ -20,6 +20,7 @@ class FedGA(Part):
     are exchanged before local training.
     """
 
+    starts_elsewhere: ClassVar[bool] = True
     excludes: ClassVar = {
         "fedgaonetrip": "that is the same method with gradients of earlier rounds"
     }

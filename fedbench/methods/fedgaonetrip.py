@@ -25,6 +25,7 @@ class FedGAOneTrip(Part):
     sends: ClassVar[bool] = True
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
+    starts_elsewhere: ClassVar[bool] = True
     needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg

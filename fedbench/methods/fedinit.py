@@ -1,6 +1,7 @@
 """FedInit: clients start on the other side of the global model than where they ended last."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -19,6 +20,8 @@ class FedInit(Part):
     moved from where they started, hence no part of β (x_t − y_i) (`from_start`); it makes no
     difference where all clients take part.
     """
+
+    starts_elsewhere: ClassVar[bool] = True
 
     beta: NonNegative = 0.1  # 0 is FedAvg
     from_start: bool = False  # the update is the start minus the new y_i, as released

@@ -23,6 +23,7 @@ class FedRep(Part):
     """
 
     needs_head: ClassVar[bool] = True
+    starts_elsewhere: ClassVar[bool] = True
     OWN: ClassVar[str] = "own"
 
     head: Share = 0.5  # of the local steps; in the paper's CIFAR runs 10 of 11 epochs

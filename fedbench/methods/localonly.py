@@ -21,6 +21,7 @@ class LocalOnly(Part):
     """
 
     alone: ClassVar[str] = "nothing of its clients is averaged or sent"
+    starts_elsewhere: ClassVar[bool] = True
     OWN: ClassVar[str] = "own"
 
     def client(self, w: Tensor, fed: Federation) -> State:

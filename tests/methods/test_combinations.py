@@ -126,6 +126,8 @@ EXPECTED = [
     ("scaffold", "mfl", "takes D_i/(η ‖a_i‖₁) for a mean gradient with option II, and MFL changes"),
     *((a, b, "SGD's steps") for a in ("scaffold", "fednova") for b in ("rmfl", "fedadc")),
     *(("fedgaonetrip", b, "SGD's steps") for b in ("mfl", "fedadcdouble")),
+    *((a, b, "start elsewhere") for a in ("scaffold", "fedcm") for b in ("fedinit", "fedga")),
+    *((a, "fedgaonetrip", "start elsewhere") for a in ("fedbn", "fedinit", "fednova")),
     ("mfl", "rmfl", LOCAL_MOMENTUM),
     ("fedcm", "mfl", LOCAL_MOMENTUM),
     ("fedexp", "fedadam", STEP_LENGTH),

@@ -417,6 +417,25 @@ def normed(case, **settings):
     return engine.progress.global_model.buffers
 
 
+@dataclass(frozen=True)
+class Starts(Part):
+    """Put it last: it reads from which weights clients start, and the global model's."""
+
+    seen: list = field(default_factory=list)
+
+    def begin(self, w, t):
+        self.seen.append((w, t.w))
+        return w
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_who_lets_clients_start_at_other_weights_says_so(name):
+    starts, problem = Starts(), shared(few(name, {}), normed=True, **{**BATCH_NORM, "rounds": 2})
+    (part,) = problem.task.parts
+    drive(replace(problem, task=replace(problem.task, parts=(part, starts))))
+    assert part.starts_elsewhere == any(not torch.equal(w, x) for w, x in starts.seen)
+
+
 @functools.cache
 def plain_means():
     """Each client's running mean of the first batch norm after one plain step, and the round."""

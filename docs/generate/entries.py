@@ -22,6 +22,7 @@ _COSTS = {
     "server_memory_in_d": "stored by the server, in model sizes",
 }
 _NEEDS = {
+    "needs_classes": "data with classes",
     "proxy_data": "held-out data at the server (`validation`)",
     "needs_head": "a model with the children `body` and `head`",
     "needs_projection": "a projection head (`projection`)",

@@ -22,7 +22,7 @@ Kind = StrEnum(  # what can be listed
 )
 
 _FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
-_NEEDS = ("proxy_data", "needs_head", "needs_projection", "computes_at_server")
+_NEEDS = ("needs_classes", "proxy_data", "needs_head", "needs_projection", "computes_at_server")
 _KIND = "What to list. Default: how many there are of each."
 _NAMES = "Only these, each with all that is said of it. Default: all."
 _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')

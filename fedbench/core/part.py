@@ -111,6 +111,11 @@ class Part(Checked):
         return ""
 
     @property
+    def needs_classes(self) -> bool:
+        """Whether its formulas are of classes, so that data with numbers for labels are refused."""
+        return False
+
+    @property
     def needs_sgd(self) -> str:
         """What it does with updates that holds for steps of SGD alone, momentum or not; else ''.
 

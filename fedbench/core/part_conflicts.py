@@ -141,11 +141,15 @@ def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
 
 
 def refuse_missing(
-    parts: Sequence[Part], has_head: bool, projection: int | None, validation: float
+    parts: Sequence[Part], classes: int, has_head: bool, projection: int | None, validation: float
 ) -> None:
-    """Raise `FedbenchError` if a part needs something that the model or the run does not have."""
+    """Raise `FedbenchError` if a part needs something that data, model or run do not have."""
     for part in parts:
         needs = f"{type(part).__name__} needs"
+        if part.needs_classes and not classes:
+            raise FedbenchError(
+                f"data: {needs} classes, but the labels of this data set are numbers"
+            )
         if part.needs_projection and not projection:
             raise FedbenchError(f"projection: {needs} a projection head; set projection, its width")
         if part.proxy_data and not validation:

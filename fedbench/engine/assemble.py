@@ -52,7 +52,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     net = Net(module.to(device, dtype), spec.precision == "bfloat16")
     refuse_conflicts(parts)
     refuse_optimiser(parts, steps)
-    refuse_missing(parts, net.has_head, spec.projection, spec.validation)
+    refuse_missing(parts, data.classes, net.has_head, spec.projection, spec.validation)
     seed, name = spec.partition_seed, f"partition '{spec.partition}'"
     with seeded_for(seed, "users' partition"):
         train, held_out, rows = divide(data, rule, spec.validation, spec.clients, seed, name)

@@ -23,6 +23,8 @@ class ASD(Part):
     with 'ntd' and uniform weights that paper's FedNTD.
     """
 
+    needs_classes = True
+
     # The paper gives λ "in units of batch-size B", which cancels the 1/B of equation 5. It has 10
     # for CIFAR-10, 30 for CIFAR-100, 20 for Tiny-ImageNet; 0 is the base method
     lam: NonNegative = 30.0

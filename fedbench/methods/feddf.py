@@ -25,6 +25,7 @@ class FedDF(Part):
     algorithm 1 and AVGLOGITS. The unlabelled data are the held-out training inputs.
     """
 
+    needs_classes = True
     proxy_data: ClassVar[bool] = True
     computes_at_server: ClassVar[bool] = True
 

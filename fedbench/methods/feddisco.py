@@ -21,6 +21,7 @@ class FedDisco(Part):
     weights.
     """
 
+    needs_classes = True
     shares: ClassVar[str] = "label counts, once"
 
     a: NonNegative = 0.5  # 0 with b = 0 is FedAvg weighted by samples

@@ -22,6 +22,8 @@ class FedDistill(Part):
     round has no such term.
     """
 
+    needs_classes = True
+
     coef: NonNegative = 0.1  # 0 is FedAvg
     T: Positive = 1.0  # the paper's sentence on it is incomplete; 3 is the other common value
     scale_t: bool = True  # the factor T²

@@ -26,6 +26,7 @@ class FedETF(Part):
     code β starts at 1, or at 10 in two networks, and has momentum and weight decay like a weight.
     """
 
+    needs_classes = True
     needs_head: ClassVar[bool] = True
     # Deviation: the paper's projection is one layer; a run's has a hidden one too, unless the body
     # ends in one

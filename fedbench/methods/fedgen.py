@@ -27,6 +27,7 @@ class FedGen(Part):
     Distillation for Heterogeneous Federated Learning", ICML 2021, equations 4 and 5.
     """
 
+    needs_classes = True
     shares: ClassVar[str] = "label counts"
     needs_head: ClassVar[bool] = True
     computes_at_server: ClassVar[bool] = True

@@ -31,6 +31,11 @@ class FedGKD(Part):
     buffer_from: Literal["start", "first_aggregate"] = "start"
     skip_first: bool = False  # no term in the first round, as released
 
+    @property
+    def needs_classes(self) -> bool:
+        """KL is of softmaxes."""
+        return self.regulariser == "kl"
+
     def server(self, w: Tensor, fed: Federation) -> State:
         """The M newest global models, newest first; none with M = 1, where w̄ is x_t."""
         return ops.ring(pack(fed.start, "w"), self.M) if self.M > 1 else {}

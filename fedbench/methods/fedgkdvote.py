@@ -22,6 +22,8 @@ class FedGKDVote(Part):
     Non-IID Data", equation 5 and "Parameter Setting".
     """
 
+    needs_classes = True
+
     lam: NonNegative = 0.1  # 0 is FedAvg
     M: Count = 5  # 5 for images, 3 for text
     b: Literal["nominal", "buffered"] = "nominal"  # 1/M, or 1 / (number of models so far)

@@ -21,6 +21,7 @@ class FedLC(Part):
     class in the sum, as here.
     """
 
+    needs_classes = True
     excludes: ClassVar[dict[str, str]] = {
         "fedrs": "FedLC leaves out classes that a client does not have, whose logits FedRS scales"
     }

@@ -22,6 +22,8 @@ class FedNTD(Part):
     the part asd: {divergence: ntd, weights: uniform}.
     """
 
+    needs_classes = True
+
     beta: NonNegative = 1.0  # 0 is FedAvg
     tau: Positive = 1.0
     mix: Literal["add", "convex"] = "add"  # convex: (1−β) CE + β τ² KL, the 2021 version

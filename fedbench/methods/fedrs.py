@@ -18,6 +18,8 @@ class FedRS(Part):
     scaled"); the original's classifier has no bias.
     """
 
+    needs_classes = True
+
     alpha: Fraction = 0.5  # 1 is FedAvg
     # The factor of a re-implementation, for every class: (share / largest share) (1−α) + α
     soft: bool = False

@@ -24,6 +24,7 @@ class FedUV(Part):
     no numbers, there are none here.
     """
 
+    needs_classes = True
     needs_head: ClassVar[bool] = True
 
     lam: NonNegative = 2.5  # λ, of the variance; 0 with μ = 0 is FedAvg

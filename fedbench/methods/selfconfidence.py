@@ -22,6 +22,8 @@ class SelfConfidence(Part):
     section III, equations 7 to 9.
     """
 
+    needs_classes = True
+
     lam: Fraction = 0.35  # 0 is the base method
     # Not in the paper. Its sentence that on balanced data the loss is CE holds with 1 only; grid
     # {1, 2, 4}

@@ -42,7 +42,8 @@ def shown(*options):
 def test_every_part_and_every_named_method_has_a_row(rows):
     assert set(rows) == {*registry.entries("method"), *compositions()}
     common = {"name", "summary", "citation", "parts", "parameters", "hooks", "cost", "shares"}
-    common |= {"proxy_data", "needs_projection", "needs_head", "computes_at_server"}
+    common |= {"proxy_data", "needs_projection", "needs_head", "needs_classes"}
+    common |= {"computes_at_server"}
     floats = {"down", "up", "client_memory", "server_memory"}
     fields = {f"{f.name}_in_d" if f.name in floats else f.name for f in dataclasses.fields(Cost)}
     for name, row in rows.items():
@@ -74,6 +75,7 @@ def test_a_part_by_hand(rows):
     at_server = {name for name in registry.entries("method") if rows[name]["computes_at_server"]}
     assert at_server == {"feddf", "fedgen", "fedgkdvote"}
     assert rows["moon"]["needs_projection"]
+    assert (rows["FedGKD"]["needs_classes"], rows["FedGKD (MSE)"]["needs_classes"]) == (True, False)
     words = ("any", "SGD", "SGD without momentum")
     assert [rows[name]["local_optimisers"] for name in ("FedAvg", "SCAFFOLD", "RMFL")] == [*words]
 

@@ -1,6 +1,7 @@
 """What holds for every method that is registered; a new file in methods/ is covered as it lands."""
 
 import functools
+import inspect
 import json
 import shutil
 from collections import Counter
@@ -26,6 +27,7 @@ from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 from fedbench.store import RunFolder
 from tests.few import few_digits
+from tests.methods.one_weight import line
 from tests.methods.protocol import METHODS as ALL
 from tests.methods.protocol import declared, mistakes
 
@@ -464,3 +466,19 @@ def test_a_method_overrides_a_hook_besides_those_of_its_states_and_cost(name):
     hooks = {k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")}
     part = registry.build("method", name, {})
     assert any(overriding([part], hook) for hook in hooks - {"server", "client", "cost"})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_on_labels_that_are_numbers_a_method_trains_or_needs_classes(refuses, name):
+    (case,) = few(name, {}).items()
+    spec = RunSpec(clients=2, lr=0.1, validation=0.5, projection=2, parts=[dict([case])])
+    (part,) = build_parts(spec)
+    model = BodyHead(nn.Linear(1, 2), nn.Linear(2, 1))
+    objects = {"data": line([0.0, 1.0, 2.0, 3.0] * 2), "model": model}
+    if part.needs_classes:
+        with refuses(f"{type(part).__name__} needs classes"):
+            run(spec, machine=CPU, **objects)
+    else:
+        assert run(spec, machine=CPU, **objects).status == "finished"
+        source = inspect.getsource(type(part))
+        assert not any(word in source for word in ("ops.kl", "t.labels", "r.fed.labels", "softmax"))

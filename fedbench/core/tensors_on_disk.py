@@ -34,7 +34,9 @@ class Spill:
 
     def keep(self, tensor: Tensor) -> Tensor:
         """The tensor itself, or if it is a table, its copy, as `table` stores it."""
-        return tensor if tensor.dim() != 2 else self.table(len(tensor), tensor[0]).copy_(tensor)
+        if tensor.dim() != 2 or not len(tensor):
+            return tensor
+        return self.table(len(tensor), tensor[0]).copy_(tensor)
 
     def take(self, size: int) -> bool:
         """Reserve `size` bytes of memory and return True; return False if the limit forbids it."""

@@ -53,4 +53,5 @@ def test_what_a_checkpoint_brings_back_goes_where_there_is_room():
     for limit in (1.0, 1e-12):
         spill = Spill(limit)
         assert torch.equal(spill.keep(tensor), tensor)
+        assert spill.keep(tensor[:0]).shape == (0, 2)  # as before a first row is added
         assert ("folder" in vars(spill)) == (limit != 1.0)

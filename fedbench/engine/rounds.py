@@ -249,7 +249,7 @@ def aggregate(
     for i, copy in enumerate(copies):
         copy.models, copy.raw, copy.statistics = models, raw, statistics
         copy.uploads = [reply.upload[i] for reply in replies]
-    p = task.through("weigh", r.p, copies)
+    p = _weighed(task, copies, r.p)
     for copy in copies:
         copy.p = p
     received = []
@@ -264,6 +264,15 @@ def aggregate(
     for copy in copies:
         copy.new = new
     return Model(new, mix_buffers(statistics, p))
+
+
+def _weighed(task: LocalTask, copies: Sequence[Round], given: Tensor) -> Tensor:
+    """The mixing weights after the parts' `weigh`; without any a GPU is not waited for."""
+    p = task.through("weigh", given, copies)
+    if p is not given and not abs((total := float(p.sum())) - 1) < 1e-3:  # or NaN
+        part = type(task.parts[overriding(task.parts, "weigh")[-1]]).__name__
+        raise FedbenchError(f"{part}.weigh gave weights of the sum {total:g}; it must be 1")
+    return p
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:

@@ -99,6 +99,26 @@ def test_a_hook_of_another_shape_is_told(refuses, part, words):
         train([[1.0, 3.0], [2.0, 4.0]], parts=[part])
 
 
+class Halves(Part):
+    """Weights that sum to a half, as of a division by the wrong total."""
+
+    def weigh(self, p, r):
+        return p / 2
+
+
+class Unknown(Part):
+    """The weight 0/0."""
+
+    def weigh(self, p, r):
+        return p / 0 * 0
+
+
+@pytest.mark.parametrize("part", [Halves(), Unknown()])
+def test_mixing_weights_that_do_not_sum_to_one_are_told(refuses, part):
+    with refuses("weigh gave weights of the sum (0.5|nan); it must be 1"):
+        train([[1.0, 3.0], [2.0, 4.0]], parts=[part])
+
+
 class Keeps(Part):
     """Counts rounds at the server in a number of Python's."""
 

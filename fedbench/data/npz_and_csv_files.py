@@ -25,6 +25,7 @@ FIELDS = ("x_train", "y_train", "x_test", "y_test")
 Arrays = Mapping[str, Any]
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _TRUTH = ["true", "false"]  # columns of these are 1 and 0, as pandas reads what it has written
 _UNNAMED = re.compile(r"(Unnamed: [0-9]+)?")
 _EXACT = 2**24  # from which on float32 leaves out whole numbers
@@ -176,7 +177,7 @@ def _refuse_index(x: NDArray[np.float32], columns: Sequence[str]) -> None:
 
 
 def _check_columns(columns: list[str]) -> None:
-    numbers = [name for name in columns if _is_number(name)]
+    numbers = [name for name in columns if _NUMBER.fullmatch(name)]
     places = [int(name) for name in numbers if _WHOLE.fullmatch(name)]
     if len(places) == len(numbers) < len(columns) and places == sorted({*places}):
         numbers = []  # heads 0, 1, 2 beside a name
@@ -200,11 +201,13 @@ def _check_uses(columns: Sequence[str], label: str, group: str) -> None:
 
 
 def _labels(words: Sequence[str], column: str) -> NDArray[Any]:
-    if all(_WHOLE.fullmatch(word) for word in words):
-        return np.array([int(word) for word in words], dtype=np.int64)
-    if all(_is_number(word) for word in words):
-        label = next(word for word in words if not _WHOLE.fullmatch(word))
-        raise FedbenchError(f"column {column!r} has label {label!r}, not a whole number or a word")
+    if all(_NUMBER.fullmatch(word) for word in words):
+        if label := next((word for word in words if not _WHOLE.fullmatch(word)), ""):
+            raise FedbenchError(
+                f"column {column!r} has label {label!r}, not a whole number or a word"
+            )
+        if all(word == str(int(word)) for word in {*words}):  # not a code such as 01
+            return np.array(words, dtype=np.int64)
     return np.array(words)
 
 
@@ -214,14 +217,6 @@ def _measured(words: Sequence[str], column: str) -> NDArray[Any]:
     if len(bad := np.flatnonzero(~np.isfinite(values))):
         raise FedbenchError(f"column {column!r} has label {words[bad[0]]!r}, no finite number")
     return np.array([float(word) for word in words], dtype=np.float32)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> list[Samples]:
@@ -263,7 +258,7 @@ def numbered(names: list[str], parts: list[Samples]) -> tuple[NDArray[Any], list
     classes, found = different(names[0], parts[0].y), []
     kinds = "U" if classes.dtype.kind == "U" else "iu"
     for name, part in zip(names, parts, strict=True):
-        y = part.y
+        y = part.y.astype(str) if kinds == "U" and part.y.dtype.kind in "iu" else part.y
         if y.ndim != 1 or y.dtype.kind not in kinds:
             kind = f"{y.dtype} of shape {y.shape}"
             raise FedbenchError(f"{name} is {kind}; those to train on are {classes.dtype} (N,)")

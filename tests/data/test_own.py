@@ -168,6 +168,28 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
     assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("head", "labels", "told"),
+    [
+        ("a,code", ["01", "1", "2"], "01, 1, 2"),  # codes that differ, though not as numbers
+        ("a,kind", ["1_1", "1_2"], "1_1, 1_2"),  # which Python reads as 11 and 12
+        ("1_1,kind", ["x", "y"], "x, y"),
+        ("nan,kind", ["inf", "1"], "1, inf"),
+    ],
+)
+def test_labels_are_told_apart_as_they_are_written(head, labels, told, tmp_path):
+    rows = "".join(f"{i},{label}\n" for i in range(3) for label in labels)
+    (tmp_path / "mine.csv").write_text(f"{head}\n{rows}")
+    assert File(path="mine.csv").load(tmp_path).origin["labels"] == told
+
+
+def test_a_table_to_test_on_may_lack_the_labels_that_are_words(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,kind\n1,0\n2,1\n3,unknown\n")
+    (tmp_path / "test.csv").write_text("a,kind\n1,1\n2,0\n")
+    data = File(path="mine.csv", test_path="test.csv").load(tmp_path)
+    assert (data.y_train.tolist(), data.y_test.tolist()) == ([0, 1, 2], [1, 0])
+
+
 def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
     monkeypatch.setattr(npz_and_csv_files, "_CELLS", 7 * 3)
     rng = np.random.default_rng(0)

@@ -57,6 +57,10 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
         raise FedbenchError(f"{place} has a buffer 'w', as all weights are called; rename it")
     if any(isinstance(each, UninitializedParameter) for each in weights):
         raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
+    embeddings = (m for m in module.modules() if isinstance(m, nn.Embedding | nn.EmbeddingBag))
+    if any(each.sparse or each.max_norm is not None for each in embeddings):
+        said = "max_norm, which changes weights when it is called, or sparse gradients"
+        raise FedbenchError(f"{place} has an embedding with {said}; leave them out")
 
 
 def refuse_unfit(problem: Problem, place: str) -> None:
@@ -113,6 +117,8 @@ def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
             raise FedbenchError(
                 f"{place} draws random numbers in evaluation; set F.dropout(training=self.training)"
             )
+        if not torch.equal(model.w, net.start().w):
+            raise FedbenchError(f"{place} changes its weights when it is called")
         for buffer, value in net.start().buffers.items():
             if not _same(value, model.buffers[buffer]):
                 raise FedbenchError(
@@ -168,7 +174,10 @@ def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     values = loss(_outputs(net, x, "evaluation"), y)
     told = f"values of shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values)
     if told != f"values of shape {tuple(y.shape)}":
+        how = "F.cross_entropy does with reduction='none'"
+        if y.is_floating_point():
+            how = "(z.squeeze(-1) - y) ** 2 does for outputs z (B, 1)"
         raise FedbenchError(
             f"loss: gives {told} for {len(x)} samples; it must give a tensor, one per sample, as "
-            "F.cross_entropy does with reduction='none'"
+            f"{how}"
         )

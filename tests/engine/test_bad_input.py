@@ -310,6 +310,10 @@ MEMORIES = {
         ["draws random numbers in evaluation", "=self.training"],
     ),
     "python": (lambda self, x: x * random.gauss(), ["draws random numbers in evaluation"]),
+    "weights": (
+        lambda self, x: x * next(self.parameters()).data.mul_(0.5).sum(),
+        ["changes its weights when it is called"],
+    ),
     "scoring": (lambda self, x: x + self.mean.add_(1), ["changes its buffer 'mean' in evaluation"]),
     "replaced": (replace_mean, ["in the place of its buffer 'mean'", "self.mean.copy_(…)"]),
 }  # fmt: skip
@@ -359,6 +363,12 @@ def test_modules_without_weights_to_train():
     refused(on(TABLE, module=normed), "model: Sequential has a lazy layer", "call it once")
 
 
+@pytest.mark.parametrize("given", [{"max_norm": 0.5}, {"sparse": True}])
+def test_embeddings_that_are_no_function_of_weights_alone(given):
+    for layer in (nn.Embedding(30, 3, **given), nn.EmbeddingBag(30, 3, **given)):
+        refused(on(TABLE, module=nn.Sequential(layer)), "has an embedding with max_norm", "sparse")
+
+
 class Centring(nn.Linear):
     """Subtracts 1 from its input itself, so that after three rounds the test samples lack 3."""
 
@@ -371,17 +381,17 @@ def test_a_module_that_changes_its_input():
 
 
 @pytest.mark.parametrize(
-    ("data", "outputs", "loss", "found"),
+    ("data", "outputs", "loss", "found", "how"),
     [
-        (TABLE, 3, functional.cross_entropy, "shape ()"),  # their mean
+        (TABLE, 3, functional.cross_entropy, "shape ()", "reduction='none'"),  # their mean
         # each output (B, 1) less each label (B,), which PyTorch spreads to (B, B)
-        (line([1.0, 2.0, 3.0]), 1, lambda z, y: (z - y) ** 2, "shape (2, 2)"),
+        (line([1.0, 2.0, 3.0]), 1, lambda z, y: (z - y) ** 2, "shape (2, 2)", "z.squeeze(-1)"),
     ],
 )
-def test_a_loss_gives_one_value_per_sample(data, outputs, loss, found):
+def test_a_loss_gives_one_value_per_sample(data, outputs, loss, found, how):
     given = {"data": data, "model": nn.Linear(*data.shape, outputs), "loss": loss}
     words = f"loss: gives values of {found} for 2 samples; it must give a tensor, one per sample"
-    refused(lambda: run(RunSpec(clients=1), machine=CPU, **given), words)
+    refused(lambda: run(RunSpec(clients=1), machine=CPU, **given), words, how)
 
 
 NORMED = nn.Sequential(nn.BatchNorm1d(30), nn.Linear(30, 3))

@@ -26,7 +26,7 @@ from fedbench.engine.checkpoint import Checkpoints, ClientStates, Progress, Row,
 from fedbench.engine.given_objects import Objects
 from fedbench.engine.machine import Clock, Machine, float32_by_default
 from fedbench.engine.probe import Probe, Scene, checked_sight
-from fedbench.engine.problem import ClientResult, PreparedClient, Problem
+from fedbench.engine.problem import ClientResult, PreparedClient, Problem, same_shape
 from fedbench.engine.record import Result, describe
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
@@ -231,7 +231,8 @@ class Training:
         progress, (new, buffers) = self.progress, self.progress.global_model
         models: dict[str, Tensor] = {}
         for part, copy in zip(self.parts, copies, strict=True):
-            models |= returned(part, "evaluate", new, copy)
+            for name, w in returned(part, "evaluate", new, copy).items():
+                models[name] = same_shape(part, "evaluate", w, new)
         models.setdefault("next", new)
         row: Row = {
             "round": progress.round,

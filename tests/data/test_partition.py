@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from fedbench.base import registry
-from fedbench.data.partition import deal
+from fedbench.data.partition import deal, divide
 from fedbench.data.partitions.dirichlet import DL, DP, DR, DY
 from fedbench.data.partitions.iid_and_shards import IID, SP
 from tests.data.partition_cases import balanced, split
+from tests.methods.one_weight import line
 
 ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]
 
@@ -73,3 +74,9 @@ def test_deal_hands_out_in_order_and_leaves_the_rest():
     groups = [np.array([5, 1, 9]), np.array([2, 7, 4, 8])]
     parts = deal(groups, np.array([[1, 2], [1, 0]]))
     assert [part.tolist() for part in parts] == [[5, 2, 7], [1]]  # 9, 4 and 8 are left
+
+
+def test_rows_that_are_given_as_tuples_are_those_of_arrays():
+    data = line([0.0, 1.0, 2.0])
+    rows = divide(data, [(0, 2), (1,)], 0.0, 2, 0)[2]
+    assert [data.y_train[held].tolist() for held in rows] == [[0, 2], [1]]

@@ -151,6 +151,7 @@ def test_clients_are_tested_on_what_they_see():
         (Rotation(), Dataset("rows", *[REALS, CLASSES] * 2, 2), "images"),
         (Colour(), Dataset("rows", *[REALS, CLASSES] * 2, 2), "images"),
         (LabelNoise(), Dataset("rows", *[REALS, REALS[:, 0]] * 2, 0), "classes"),
+        (LabelNoise(), Dataset("one", *[REALS, 0 * CLASSES] * 2, 1), "two classes"),
         (LabelNoise(0.5, 0.4), pictures(), "at most"),
         (Noise(), Dataset("texts", *[np.ones((4, 3), int), CLASSES] * 2, 2, vocabulary=3), "token"),
     ],

@@ -79,6 +79,13 @@ class Steps(Part):
         return float(d.norm())
 
 
+class Scores(Part):
+    """Half the model, in another precision."""
+
+    def evaluate(self, w, r):
+        return {"half": w.float() / 2}
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [
@@ -92,6 +99,7 @@ class Steps(Part):
         (Receives(), "Receives.receive returned shape ()"),
         (Weighs(), "Weighs.weigh returned shape ()"),
         (Steps(), "Steps.step returned float"),
+        (Scores(), "Scores.evaluate returned torch.float32"),
     ],
 )
 def test_a_hook_of_another_shape_is_told(refuses, part, words):

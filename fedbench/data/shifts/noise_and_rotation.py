@@ -47,9 +47,10 @@ class LabelNoise(Shift):
     most: Fraction = 0.4
 
     def require(self, data: Dataset) -> None:
-        """Refuse data without classes, and shares that do not fit."""
-        if not data.classes:
-            raise FedbenchError(f"shift: {self} needs classes, but '{data.name}' has numbers")
+        """Refuse data without two classes, and shares that do not fit."""
+        if data.classes < 2:
+            has = data.classes or "numbers"
+            raise FedbenchError(f"shift: {self} needs two classes, but '{data.name}' has {has}")
         if self.least > self.most:
             raise FedbenchError(f"shift: {self}: least must be at most most")
 

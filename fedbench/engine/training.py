@@ -1,6 +1,7 @@
 """The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import math
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -33,6 +34,7 @@ from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked
 
 Watch = Callable[[Row], None]
+_ALONE = threading.RLock()  # generators and the default dtype are those of all threads
 
 
 def run(
@@ -45,7 +47,7 @@ def run(
     searched: RunSpec | None = None,
     **objects: Unpack[Objects],
 ) -> Result:
-    """Train the run that `spec` describes.
+    """Train the run that `spec` describes; runs in several threads wait for each other.
 
     `out`: a folder for the run's files. A run that was killed there is resumed; if the folder holds
     a finished run, that is an error. `data_dir`: the folder with data files and published weights.
@@ -63,7 +65,7 @@ def run(
     folder = RunFolder(Path(out)) if out is not None else None
     if folder:
         require_writable(folder.path)
-    with stoppable(), locked(folder) if folder else nullcontext():
+    with _ALONE, stoppable(), locked(folder) if folder else nullcontext():
         if folder and folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
         problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)

@@ -4,6 +4,8 @@
 import os
 import random
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -24,6 +26,7 @@ from fedbench.engine.probe import Columns, Probe
 from fedbench.engine.problem import UsersCode
 from fedbench.sampling.sampler import Sampler
 from tests.few import few_digits
+from tests.methods.one_weight import train
 
 SMALL = {
     "clients": 8, "participation": 0.5, "rounds": 3, "lr": 0.1, "batch": 30, "partition": "iid",
@@ -279,3 +282,17 @@ def test_a_default_dtype_that_was_set_before_changes_no_run():
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_runs_in_two_threads_wait_for_each_other():
+    seen = []
+
+    class Slow(Part):
+        def step(self, d, r):
+            seen.append(r.lr)
+            time.sleep(0.02)  # in which another run would draw from the same generators
+            return d
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda lr: train([[1.0]], parts=[Slow()], rounds=5, lr=lr), (0.1, 0.2)))
+    assert len({*seen[:5]}) == len({*seen[5:]}) == 1

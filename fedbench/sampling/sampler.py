@@ -31,6 +31,7 @@ class Sampler(Checked, ABC):
         `labels` are the label counts of all clients, (K, classes). A rule may also take, by their
         names, the round `t` from 0, `always`, a generator that draws the same numbers in every
         round, and `losses` (K,), each client's mean training loss in its last turn, NaN before it.
+        It keeps no values from call to call, which a resumed run would not have, but uses these.
         """
 
     def require(self, K: int, participation: float) -> None:

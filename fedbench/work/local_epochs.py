@@ -34,7 +34,8 @@ class Work(Checked, ABC):
 
         `most` is the run's `epochs`, or `steps` where these are given. A rule may also take, by
         their names, the round `t` from 0, `K`, and `always`, a generator that draws the same
-        numbers in every round.
+        numbers in every round. It keeps no values from call to call, which a resumed run would not
+        have, but uses these.
         """
 
     def require(self, most: int) -> None:

@@ -72,6 +72,12 @@ def _mean_logits(r: Round, statistics: Buffers, u: Tensor) -> Tensor:
     def logits(w: Tensor, buffers: Buffers, x: Tensor) -> Tensor:
         return r.fed.net.eval(Model(w, buffers), x)[0]
 
-    everyone = torch.func.vmap(logits, in_dims=(0, 0, None))
+    def everyone(x: Tensor) -> Tensor:
+        try:
+            return torch.func.vmap(logits, in_dims=(0, 0, None))(r.models, statistics, x)
+        except RuntimeError:  # of a layer that vmap does not know, such as an LSTM
+            its = [{k: v[i] for k, v in statistics.items()} for i in range(len(r.models))]
+            return torch.stack([logits(w, b, x) for w, b in zip(r.models, its, strict=True)])
+
     with torch.no_grad():
-        return torch.cat([everyone(r.models, statistics, x).mean(0) for x in torch.split(u, 100)])
+        return torch.cat([everyone(x).mean(0) for x in torch.split(u, 100)])

@@ -8,8 +8,10 @@ import torch
 from annotated_types import Ge
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.modules.dropout import _DropoutNd
 
 from fedbench.base.checks import Count, Natural, NonNegative, Share
+from fedbench.base.errors import FedbenchError
 from fedbench.core import feature_generator, ops
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.local_optimisers import Adam, descend
@@ -55,6 +57,11 @@ class FedGen(Part):
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """Γ (its weights are drawn in the first round), Adam's moments, the label counts."""
+        if any(
+            isinstance(each, _DropoutNd)
+            for each in fed.net.module().get_submodule("head").modules()
+        ):
+            raise FedbenchError("model: FedGen needs a head without dropout; move it to the body")
         zeros = w.new_zeros(self._net(fed).d)
         mean, var = w.new_zeros(self.hidden), w.new_ones(self.hidden)
         gamma = Model(zeros, {"1.running_mean": mean, "1.running_var": var})

@@ -147,6 +147,25 @@ def test_every_teacher_has_its_own_statistics():
     torch.testing.assert_close(_mean_logits(r, stacked, x), wanted)
 
 
+class Recurrent(nn.Module):
+    """Classifies by the last output of an LSTM, which vmap does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.out = nn.LSTM(1, 3, batch_first=True), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.out(self.lstm(x[..., None])[0][:, -1])
+
+
+def test_the_ensemble_of_a_recurrent_network_is_the_mean_of_its_models():
+    net = Net(Recurrent().double())
+    models, x = torch.randn(2, net.d).double(), torch.randn(5, 4).double()
+    r = SimpleNamespace(fed=SimpleNamespace(net=net), models=models)
+    wanted = sum(net.eval(Model(w, {}), x)[0] for w in models) / 2
+    torch.testing.assert_close(_mean_logits(r, {}, x), wanted)
+
+
 def test_it_needs_unlabelled_data(cpu, refuses):
     with refuses("FedDF needs held-out data"):
         run(RunSpec(parts=["feddf"]), machine=cpu)

@@ -16,6 +16,7 @@ from fedbench.core.flat_network import Net
 from fedbench.core.rng import torch_generator
 from fedbench.core.round_data import Turn
 from fedbench.methods.fedgen import FedGen
+from fedbench.models.architecture import BodyHead
 from tests.few import load_data
 from tests.methods.one_weight import close
 
@@ -121,7 +122,8 @@ def test_pooled_labels_come_as_often_as_they_are_held():
 
 def turn(part, t, steps=2):
     """A turn in round t with what the server sends at first; features of width 3, 2 classes."""
-    fed = SimpleNamespace(classes=2, net=SimpleNamespace(features=3))
+    module = BodyHead(nn.Identity(), nn.Identity())
+    fed = SimpleNamespace(classes=2, net=SimpleNamespace(features=3, module=lambda: module))
     w = torch.zeros(1, dtype=torch.float64)
     found = Turn(
         fed=fed, w=w, buffers={}, lr=0.1, H=steps, n=torch.tensor(2.0), labels=torch.ones(2),
@@ -339,3 +341,9 @@ def test_the_generator_learns_what_the_classifiers_know():
     mean = sum(classifier(v)(z) for v in w) / 2
     assert (mean.argmax(1) == y).double().mean() > 0.9
     assert ops.entropy(mean).mean() < math.log(10)
+
+
+def test_a_head_with_dropout_is_refused(cpu, refuses):
+    head = nn.Sequential(nn.Dropout(), nn.Linear(64, 10))
+    with refuses("FedGen needs a head without dropout"):
+        run(RunSpec(parts=["fedgen"]), machine=cpu, model=BodyHead(nn.Flatten(), head))

@@ -206,7 +206,7 @@ def _labels(words: Sequence[str], column: str) -> NDArray[Any]:
             raise FedbenchError(
                 f"column {column!r} has label {label!r}, not a whole number or a word"
             )
-        if all(word == str(int(word)) for word in {*words}):  # not a code such as 01
+        if len({*map(int, words)}) == len({*words}):  # else they are codes, such as 01 beside 1
             return np.array(words, dtype=np.int64)
     return np.array(words)
 

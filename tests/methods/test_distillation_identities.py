@@ -111,9 +111,9 @@ def test_11_self_confidence_joins_where_every_client_has_one_class():
 
 
 @pytest.mark.parametrize("part", ["fedgkd", "fedntd", "fedgkdvote"])
-def test_outputs_without_classes_are_refused(part, refuses):
-    x = np.ones((40, 2), np.float32)
-    data = Dataset("line", x, x[:, 0], x, x[:, 0], classes=0)
+def test_outputs_of_one_class_are_refused(part, refuses):
+    x, y = np.ones((40, 2), np.float32), np.zeros(40, np.int64)
+    data = Dataset("one", x, y, x, y, classes=1)
     spec = RunSpec(clients=2, rounds=2, partition="iid", parts=[part], validation=SHARE)
     with refuses("it needs at least [12] classes"):
         run(spec, machine=Machine(device="cpu", workers=1), data=data, model=nn.Linear(2, 1))

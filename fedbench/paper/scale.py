@@ -154,14 +154,18 @@ class Scale(Cut):
         substitutes = self.substitutes | {
             kind: self.substitutes.get(kind, {}) | own for kind, own in special.substitutes.items()
         }
-        joined: dict[str, Any] = {"about": special.about, "substitutes": substitutes}
-        for field in (*Numbers.model_fields, "levels"):
-            joined[field] = getattr(self, field) | getattr(special, field)
-        for field in ("cases", "seed_cases"):
-            joined[field] = getattr(self, field) + getattr(special, field)
+        own = {field: getattr(special, field) for field in Numbers.model_fields}
+        few = (SeedCase(seeds=special.seeds),) if special.seeds else ()
+        joined: dict[str, Any] = {field: getattr(self, field) for field in Numbers.model_fields} | {
+            "about": special.about,
+            "substitutes": substitutes,
+            "levels": self.levels | special.levels,
+            "cases": (*self.cases, ScaleCase(where={}, **own), *special.cases),  # the later wins
+            "seed_cases": (*self.seed_cases, *few, *special.seed_cases),
+        }
         for field in ("seeds", "tune", "keep"):
-            own = getattr(special, field)
-            joined[field] = getattr(self, field) if own is None else own
+            given = getattr(special, field)
+            joined[field] = getattr(self, field) if given is None else given
         return Cut(**joined)
 
 

@@ -129,6 +129,18 @@ def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     assert (run.rounds, run.lr) == (1, 0.7)
 
 
+def test_a_papers_own_cut_wins_over_the_common_cases_too(tiny):
+    case = "{where: {model: mlp}, settings: {lr: 0.5, batch: 4}, limit: {clients: 8}}"
+    (tiny / "scales/small.yaml").write_text(
+        f"about: small\ncases: [{case}]\nseed_cases: [{{seeds: 1, where: {{method: FedProx}}}}]\n"
+        "papers: {tiny: {settings: {lr: 0.7}, limit: {clients: 5}, seeds: 2}}\n"
+    )
+    plan = make_plan(tiny, "small")
+    assert {(x.lr, x.clients, x.batch) for x in plan.runs.values()} == {(0.7, 5, 4)}
+    seeds = [cell.seed for cell in plan.cells if cell.coords["method"] == "FedProx"]
+    assert seeds == [0, 1]
+
+
 def unprinted(folder):
     """The project, without numbers that its paper prints."""
     (folder / "workflow/papers/tiny.printed.csv").unlink()

@@ -1,6 +1,7 @@
 """What a scale's YAML file may say: how a paper is cut down to fit a machine."""
 
 import math
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,27 @@ class Numbers(Strict):
     """Values that replace those of the paper, last of all."""
     trial_limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings of the trials of searches, below those of the run."""
+
+    @model_validator(mode="after")
+    def _of_settings(self) -> "Numbers":
+        """Refuse what is no setting, or no number, and a share of something that is counted."""
+        for place in Numbers.model_fields:
+            known = RunSpec.model_fields if place == "settings" else _numbers()
+            for name, value in getattr(self, place).items():
+                kind = "setting" if place == "settings" else "numeric setting"
+                require_among(place, kind, name, known)
+                if "limit" in place and value % 1 and not _numbers()[name]:
+                    raise FedbenchError(f"{place}: {name} = {value:g} must be a whole number")
+        return self
+
+
+@cache
+def _numbers() -> dict[str, bool]:
+    """The settings that are numbers, each with whether it may have decimals."""
+    fields = RunSpec.model_json_schema()["properties"].items()
+    types = {name: {x.get("type") for x in told.get("anyOf", [told])} for name, told in fields}
+    types.pop("seed")  # a grid's seeds take its place
+    return {k: "number" in found for k, found in types.items() if found & {"integer", "number"}}
 
 
 class ScaleCase(Numbers):
@@ -103,19 +125,22 @@ class Cut(Numbers):
     replaced."""
     keep: tuple[str, ...] | None = None
     """The tables, figures and facts that are made, by name; all of them by default."""
-    levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
+    levels: dict[str, Annotated[tuple[Level, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
     """The levels of an axis that are run, by axis; all of them by default."""
 
     @model_validator(mode="after")
     def _known_names(self) -> "Cut":
         """Refuse the name of a setting, or of what a setting names, that nothing has."""
-        named = [(k, getattr(x, k)) for x in (self, *self.cases) for k in Numbers.model_fields]
         wheres = [case.where for case in self.cases]
-        named += [("cases.where", [name.partition(".")[0] for name in x]) for x in wheres]
-        for place, names in named:
-            for name in names:
-                lists = LISTED.keys() if place == "cases.where" else ()
-                require_among(place, "setting", name, RunSpec.model_fields.keys() - lists)
+        for name in [name for where in wheres for name in where]:
+            field, dot, _ = name.partition(".")
+            require_among("cases.where", "setting", field, RunSpec.model_fields.keys() - LISTED)
+            if dot:
+                entries = registry.entries(field) if field in NAMED else {}
+                known = {f"{field}.{x}" for entry in entries.values() for x in entry.fields}
+                require_among("cases.where", "parameter", name, known)
         for kind, replacements in self.substitutes.items():
             require_among("substitutes", "kind", kind, _KINDS.keys() - {"shift"})
             with at(f"substitutes.{kind}"):
@@ -206,7 +231,7 @@ def _above(settings: Settings, limits: dict[str, float]) -> Settings:
     """The limits of the numbers among the settings, left at their defaults or not, above them."""
     values = {key: settings.get(key, RunSpec.model_fields[key].default) for key in limits}
     return {
-        key: most if _has_decimals(key, values[key]) else int(most)
+        key: most if _numbers()[key] else int(most)
         for key, most in limits.items()
         if isinstance(values[key], int | float) and values[key] > most
     }
@@ -217,14 +242,9 @@ def _times(field: str, value: float, factor: float) -> float:
         raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is not a finite number")
     if field in _SHARES:
         return min(1.0, round(value * factor, 12))
-    if not _has_decimals(field, value):
+    if not _numbers()[field]:
         return max(1, round(value * factor))
     return round(value * factor, 12)  # 0.05 · 6 is 0.3
-
-
-def _has_decimals(field: str, value: float) -> bool:
-    """Whether numbers of the field may have decimals, also one written without, as a rate of 1."""
-    return isinstance(RunSpec.model_fields[field].default, float) or isinstance(value, float)
 
 
 def _substituted(chosen: Any, replacements: dict[str, Choice]) -> Any:

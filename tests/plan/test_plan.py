@@ -80,6 +80,20 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
     ("text", "words"),
     [
         (
+            "cases: [{where: {partition.alhpa: 0.1}}]",
+            "'partition.alhpa'; did you mean 'partition.a",
+        ),
+        ("cases: [{where: {rounds.alpha: 0.1}}]", "no parameter 'rounds.alpha'"),
+        ("limit: {model: 3}", "limit: no numeric setting 'model'"),
+        (
+            "cases: [{where: {}, factors: {partition: 0.1}}]",
+            "no numeric setting 'partition'",
+        ),
+        ("trial_limit: {seed: 1}", "trial_limit: no numeric setting 'seed'"),
+        ("limit: {nesterov: 0}", "limit: no numeric setting 'nesterov'"),
+        ("limit: {rounds: 2.7}", r"limit: rounds = 2\.7 must be a whole number"),
+        ("levels: {alpha: []}", r"levels.alpha = \[\] is not allowed: at least one"),
+        (
             "cases: [{where: {model: mpl}}]",
             r"cases\.where\.model: no model 'mpl'; did you",
         ),
@@ -251,7 +265,7 @@ def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
     ("where", "words"),
     [
         ("{dataset: mnist}", "dataset mnist"),
-        ("{dataset: digits, partition.alfa: [1, 2]}", "dataset digits and partition.alfa 1, 2"),
+        ("{dataset: digits, partition.s: [1, 2]}", "dataset digits and partition.s 1, 2"),
         ("{rounds: 1}", "rounds 1"),
     ],
 )

@@ -179,7 +179,8 @@ def _again(place: str, figure: Figure, grid: Grid) -> list[str]:
     if len(figure.metrics) != 1 and "metric" not in (*figure.panels, figure.hue):
         raise FedbenchError(f"{place}: several metrics need 'metric' as a panel or as the hue")
     hues = [str(level) for level in grid.axes.get(figure.hue, ())]
-    named = [kind.params.get("base"), *kind.params.get("untested", ())]
+    lists = [kind.params.get(key, ()) for key in ("untested", "ours")]
+    named = [kind.params.get("base"), *(x for y in lists if not isinstance(y, str) for x in y)]
     for level in filter(None, named if hues else ()):
         require_among(f"{place}: kind {kind.name}", "level", str(level), hues)
     along = kind.params.get("axis", registry.find("figure", kind.name).fields.get("axis"))

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
@@ -12,12 +14,15 @@ from fedbench.paper.tables_and_figures import Figure, Table
 from fedbench.paper.yaml_notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.comparison_tree import expand
+from fedbench.report.figures.drawing import drawing
 from fedbench.report.tables.facts import fact_table
+from fedbench.report.values.collected_frames import Collected
 from fedbench.spec import RunSpec
 
 
 def check_report(plan: Plan, papers: Path) -> None:
     """Raise `FedbenchError` on what no report could show; some tables of facts import torch."""
+    nothing = Collected(pd.DataFrame(columns=["run_id", "status", "round"]), Path())
     for name, paper in plan.papers.items():
         file, whole = find_file(papers, f"{name}.yaml"), plan.asked[name]
         printed = printed_numbers(file, whole)
@@ -25,9 +30,9 @@ def check_report(plan: Plan, papers: Path) -> None:
             with at(str(file)):
                 if not isinstance(claim, Together):
                     expand(f"claims.{key}", claim, whole)
-        for key, figure in paper.figures.items():
+        for key in paper.figures:
             with at(f"{file}: figures.{key}"):
-                figure.kind.build("figure")
+                drawing(plan, (name, key), nothing)
         for key in paper.facts:
             with at(f"{file}: facts.{key}"):
                 fact_table(key, paper, printed)

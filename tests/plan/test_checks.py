@@ -43,6 +43,7 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         (figure("panels: [alpha], over: [alpha]"), "figures.fig1: axis 'alpha' is named twice"),
         (figure("over: [beta]"), "figures.fig1: no axis 'beta'"),
         (figure("kind: {lead: {base: FedAv}}"), "kind lead: no level 'FedAv'; did you mean"),
+        (figure("kind: {curves: {ours: [FedPrx]}}"), "kind curves: no level 'FedPrx'; did you"),
         (figure("over: [metric]"), "figures.fig1: no axis 'metric'"),
         (table("over: [metric]"), "tables.table1: no axis 'metric'"),
         (figure("kind: {bars: {axis: metric}}"), "kind bars: axis = 'metric' has no levels"),
@@ -190,6 +191,22 @@ def test_a_paper_needs_no_printed_numbers(tmp_path):
 def test_an_option_of_a_figure_is_checked_before_training(refuses, tmp_path):
     plan = make_plan(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
     with refuses(r"tiny.yaml: figures.fig1: figure 'curves': smooth = 0 is not"):
+        check_report(plan, tmp_path / "papers")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("kind: profile", "metric = 'accuracy' is no cost"),
+        ("kind: {levels: {axis: method}}, hue: alpha", "level 'Fed.*' must be a number"),
+        ("kind: lead, where: {method: FedProx}", "kind lead: no base 'FedAvg'"),
+        ("kind: {curves: {x: units}}", "x: units counts epochs"),
+    ],
+)
+def test_what_a_kind_cannot_draw_is_refused_before_training(refuses, tmp_path, more, words):
+    paper = figure(more).replace("lr: 0.1}", "lr: 0.1, steps: 3}")
+    plan = make_plan(project(tmp_path, paper), "paper")
+    with refuses(f"tiny.yaml: figures.fig1: .*{words}"):
         check_report(plan, tmp_path / "papers")
 
 

@@ -52,6 +52,8 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     apart = kind.apart and figure.hue not in figure.panels
     axes = (*figure.panels, figure.hue) if apart else figure.panels
     panels = _panels(paper, figure, axes, levels, cells, collected)
+    for panel in panels:
+        kind.require(panel)
     alone = [point_name(axis, levels[axis][0]) for axis in figure.where if len(levels[axis]) == 1]
     caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     across = 0

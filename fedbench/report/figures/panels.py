@@ -152,6 +152,9 @@ class Kind(Checked, ABC):
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
     lack: ClassVar[str] = "no run is finished"  # why runs that are there leave nothing to draw
 
+    def require(self, panel: Panel) -> None:
+        """Refuse, before any training, a metric or levels that it cannot draw."""
+
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""
 

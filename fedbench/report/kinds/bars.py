@@ -93,13 +93,16 @@ class Levels(Kind):
     axis: str = "participation"
     log: bool = False
 
-    def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line per hue; a level of which a run has no finite number breaks it."""
+    def require(self, panel: Panel) -> None:
+        """Refuse levels that are no numbers."""
         levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
         if words := [level_text(level) for level in levels if isinstance(level, str | bool)]:
             raise FedbenchError(
                 f"figure kind levels: axis = '{self.axis}': level '{words[0]}' must be a number"
             )
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One line per hue; a level of which a run has no finite number breaks it."""
         if self.log:
             axes.set_xscale("log")
             axes.minorticks_off()
@@ -112,7 +115,7 @@ class Levels(Kind):
                     errorbar="sd", native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6},
                     linewidth=1.6, ax=axes, **stroke(hue.style),
                 )  # fmt: skip
-        ticks = sorted(map(float, levels))
+        ticks = sorted({float(c.coords[self.axis]) for hue in panel.hues for c in hue.cells})
         axes.set_xticks(ticks, [level_text(level) for level in ticks])
         title = _TITLES.get(self.axis, axis_name(self.axis))
         axes.set(xlabel=title, ylabel=metric_label(panel.metric))

@@ -58,6 +58,11 @@ class Curves(Kind):
     mark: Natural = 0
     ours: tuple[str, ...] = ()
 
+    def require(self, panel: Panel) -> None:
+        """Refuse units of runs that count no epochs."""
+        for hue in panel.hues if self.x == "units" else ():
+            _passes_per_round(hue.cells[0].run)
+
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
         for place, hue in enumerate(panel.hues):

@@ -44,6 +44,10 @@ class Lead(Kind):
     base: str = "FedAvg"
     untested: tuple[str, ...] = ()  # hues whose settings are not settled: shown, and not tested
 
+    def require(self, panel: Panel) -> None:
+        """Refuse a base that no panel shows."""
+        require_among("figure kind lead", "base", self.base, [hue.label for hue in panel.hues])
+
     def has(self, panel: Panel) -> bool:
         """Whether there are two seeds of the base and of another hue."""
         return self._leads(panel) is not None
@@ -85,7 +89,6 @@ class Lead(Kind):
         return []
 
     def _leads(self, panel: Panel) -> Leads | None:
-        require_among("figure kind lead", "base", self.base, [hue.label for hue in panel.hues])
         sign, block = -1 if Metric(panel.metric).lower_is_better else 1, panel.block
         alone = block == ["seed"]  # of one setting some seeds will do
         shown = [hue for hue in panel.hues if hue.whole or (alone and len(hue.readings))]

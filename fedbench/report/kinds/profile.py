@@ -38,15 +38,18 @@ class Profile(Kind):
 
     base: str = "FedAvg"
 
+    def require(self, panel: Panel) -> None:
+        """Refuse a metric that is no cost."""
+        if not Metric(panel.metric).lower_is_better:
+            lacks = f"metric = '{panel.metric}' is no cost; write one such as round@to:0.9"
+            raise FedbenchError(f"figure kind profile: {lacks}")
+
     def has(self, panel: Panel) -> bool:
         """Whether a hue has all its runs, and one of them a number."""
         return any(x.whole and np.isfinite(x.readings["value"]).any() for x in panel.hues)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """A line of steps for each hue, the named ones above the others."""
-        if not Metric(panel.metric).lower_is_better:
-            lacks = f"metric = '{panel.metric}' is no cost; write one such as round@to:0.9"
-            raise FedbenchError(f"figure kind profile: {lacks}")
         ratios, looks = _ratios(panel), self._looks(panel)
         for label in sorted(ratios, key=lambda each: each in looks):
             steps = [1.0, *np.sort(ratios[label].clip(upper=_AT[-1])), _AT[-1]]

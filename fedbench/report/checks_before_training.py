@@ -18,6 +18,7 @@ from fedbench.report.figures.drawing import drawing
 from fedbench.report.tables.facts import fact_table
 from fedbench.report.values.collected_frames import Collected
 from fedbench.spec import RunSpec
+from fedbench.spec.fields import WORDS
 
 
 def check_report(plan: Plan, papers: Path) -> None:
@@ -39,6 +40,9 @@ def check_report(plan: Plan, papers: Path) -> None:
         for key, item in paper.items():
             with at(f"{file}: {key}"):
                 _require_rounds(paper, item)
+        for cell in [each for each in plan.cells if each.paper == name]:
+            with at(f"{file}: grids.{cell.grid} at {cell.coords}"):
+                _require_trials(cell.run)
 
 
 def _require_rounds(paper: Paper, item: Table | Figure) -> None:
@@ -46,8 +50,18 @@ def _require_rounds(paper: Paper, item: Table | Figure) -> None:
     shown = [coords for coords in points(grid) if matches(coords, item.where)]
     usual = RunSpec.model_fields["rounds"].default
     longest = max((resolve(paper, grid, each).get("rounds", usual) for each in shown), default=0)
-    for metric in item.metrics:
-        wanted = reading(metric, getattr(item, "at", "final")).at
-        if isinstance(wanted, int) and wanted > longest > 0:
-            said = f"'{metric}' is of round {wanted}, but no run of the grid '{item.grid}'"
+    cost = item.kind.params.get("cost") if isinstance(item, Figure) else None
+    for metric in (*item.metrics, *([str(cost)] if cost else [])):
+        wanted = reading(metric, getattr(item, "at", "final")).needs
+        if wanted > longest > 0:
+            said = f"'{metric}' needs {wanted} rounds, but no run of the grid '{item.grid}'"
             raise FedbenchError(f"metrics: {said} has more than {longest} rounds")
+
+
+def _require_trials(run: RunSpec) -> None:
+    if run.tune and run.tune.by not in WORDS:
+        wanted, first = reading(run.tune.by).needs, run.tune.first
+        rounds = min([run.trial().rounds, *([first.rounds] if first else [])])
+        if wanted > rounds:
+            told = f"'{run.tune.by}' needs {wanted} rounds, but a trial has {rounds}"
+            raise FedbenchError(f"tune.by: {told}")

@@ -214,9 +214,27 @@ def test_a_round_after_the_last_is_refused_before_training(refuses, tmp_path):
     late = PAPER.replace("Table I, grid: main", "Table I, metrics: [accuracy@3], grid: main")
     plan = make_plan(project(tmp_path, late), "paper")
     with refuses(
-        "tiny.yaml: table1: metrics: 'accuracy@3' is of round 3, but no run of the grid 'main' "
+        "tiny.yaml: table1: metrics: 'accuracy@3' needs 3 rounds, but no run of the grid 'main' "
         "has more than 2 rounds"
     ):
+        check_report(plan, tmp_path / "papers")
+
+
+TUNED = "tune: {{grid: {{lr: [0.1, 1]}}, by: {}, trials: {{rounds: 1}}}}, "
+
+
+@pytest.mark.parametrize(
+    ("paper", "words"),
+    [
+        (table("metrics: ['accuracy@mean:50']"), "table1: .*'accuracy@mean:50' needs 50 rounds"),
+        (figure("kind: {pareto: {cost: megabytes@500}}"), "fig1: .*'megabytes@500' needs 500"),
+        (PAPER.replace("rounds: 2, ", "rounds: 2, " + TUNED.format("'accuracy@mean:2'")),
+         "grids.main .*tune.by: 'accuracy@mean:2' needs 2 rounds, but a trial has 1"),
+    ],
+)  # fmt: skip
+def test_rounds_that_no_run_has_are_refused_before_training(refuses, tmp_path, paper, words):
+    plan = make_plan(project(tmp_path, paper), "paper")
+    with refuses(f"tiny.yaml: {words}"):
         check_report(plan, tmp_path / "papers")
 
 

@@ -74,12 +74,21 @@ class Point(NamedTuple):
 
 
 def expanded(file: Path, paper: Paper) -> list[Point]:
-    """All points of a paper's grids; raises `FedbenchError` on settings that do not fit."""
+    """All points of a paper's grids; raises `FedbenchError` on settings that do not fit.
+
+    Also on a table, figure or case that means no point.
+    """
     found = []
+    meant = [(key, item.grid, item.where) for key, item in paper.items()]
     for key, grid in paper.grids.items():
+        meant += [(f"grids.{key}.cases", key, case.where) for case in grid.cases]
         for coords in points(grid):
             with at(f"{file}: grids.{key} at {coords}"):
                 found.append(Point(key, coords, resolve(paper, grid, coords)))
+    for place, key, where in meant:
+        if not any(point.grid == key and matches(point.coords, where) for point in found):
+            told = f"`without` leaves no point of the grid '{key}' for {worded(where) or 'it'}"
+            raise FedbenchError(f"{file}: {place}: {told}")
     return found
 
 

@@ -55,6 +55,11 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
          "[FedAvg, FedProx, Weak]").replace("  alpha: {each",
          "    Weak: {parts: [{fedprox: {mu: 0.01}}]}\n  alpha: {each"),
          "settings: fedprox.mu would overwrite what the levels of the axis 'method' differ in"),
+        (table("where: {method: FedProx}").replace("    seeds: [0, 1]", "    seeds: [0, 1]\n    "
+         "without: [{method: FedProx}]"), "table1: `without` leaves no point of the grid 'main'"),
+        (PAPER.replace("    seeds: [0, 1]", "    seeds: [0, 1]\n    without: [{method: FedProx}]\n"
+         "    cases: [{where: {method: FedProx}, settings: {lr: 1}}]"),
+         "grids.main.cases: `without` leaves no point of the grid 'main' for method FedProx"),
         (table("metrics: ['round@to:macro_f1=60']"), "an accuracy or F1 above 0 and at most 1"),
         (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
                  "loser: FedProx, metrics: [holdings/few], where: {beta: 1}}}",

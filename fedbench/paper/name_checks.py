@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.axis_levels import Levels, given, known_levels, level_settings
-from fedbench.paper.claims import Claim, Together, Trend, faults, where_of
+from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, faults, where_of
 from fedbench.paper.metrics import Metric, columns_of
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
 from fedbench.paper.yaml_notation import (
     RESERVED_AXES,
     as_tuple,
+    level_text,
     no_level,
     number_in,
     reading,
@@ -211,3 +212,23 @@ def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
     named |= {"along": claim.along} if isinstance(claim, Trend) else {}
     for field, where in (named | {"metrics": {"metric": claim.metrics}}).items():
         check_where(f"{place}.{field}", where, grid.axes, claim=True, columns=columns)
+    _check_shown(place, claim, paper.tables.get(claim.table), named)
+
+
+def _check_shown(
+    place: str, claim: SingleClaim, table: Table | None, named: dict[str, Mapping[str, Any]]
+) -> None:
+    """Refuse levels that a claim names and its table does not show, and metrics named twice."""
+    over, shown = (table.over, table.where) if table else ((), {})
+    for field, where in named.items():
+        if claim.metrics and "metric" in where:
+            raise FedbenchError(f"{place}.metrics: {field} names 'metric' too; keep one of the two")
+        for axis, levels in where.items():
+            told, there = "", as_tuple(shown.get(axis, levels))
+            lost = [x for x in as_tuple(levels) if x not in there and not stems(x, there)]
+            if axis in over:
+                told = f"takes the mean over '{axis}'"
+            elif lost:
+                told = f"does not show {axis} = {level_text(lost[0])}"
+            if told:
+                raise FedbenchError(f"{place}.{field}: table {claim.table} {told}; name its grid")

@@ -25,6 +25,9 @@ def figure(more):
 
 WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], method: [FedAvg]")
 
+OVER = table("over: [alpha], where: {method: FedAvg}").replace("[dataset, alpha]", "[dataset]", 1)
+OVER += "claims: {a: {text: A., kind: greater, table: table1, "
+
 
 @pytest.mark.parametrize(
     ("paper", "words"),
@@ -64,6 +67,11 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
                  "loser: FedProx, metrics: [holdings/few], where: {beta: 1}}}",
          "claims.a.where: no axis 'beta'"),
+        (OVER + "winner: {alpha: 1}}}", "a.winner: table table1 takes the mean over 'alpha'; name"),
+        (OVER + "winner: FedAvg, where: {method: FedProx}}}",
+         "claims.a.where: table table1 does not show method = FedProx; name its grid"),
+        (OVER + "winner: FedAvg, metrics: [loss], where: {metric: accuracy}}}",
+         "claims.a.metrics: where names 'metric' too"),
         (table("where: {method: FedPrx}"), "method: no level 'FedPrx'; did you mean 'FedProx'?"),
         (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
         (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),

@@ -113,7 +113,9 @@ def abandoned(file: Path) -> bool:
     begun, _, rest = file.name.rpartition("@")
     pid = begun.rpartition(".")[2]
     here = rest.startswith(f"{socket.gethostname()}.")
-    return here and pid.isdecimal() and not alive(int(pid))
+    with contextlib.suppress(OSError):  # it was written to its end, or deleted
+        return here and pid.isdecimal() and not alive(int(pid), by=file.stat().st_mtime)
+    return False
 
 
 def delete_abandoned(folder: Path) -> None:

@@ -27,12 +27,16 @@ def began(pid: int) -> float | None:
         return None
 
 
-def alive(pid: int, since: float | None = None) -> bool:
-    """Whether a process lives on this machine, if its number is not used again `since` it began."""
+def alive(pid: int, since: float | None = None, by: float | None = None) -> bool:
+    """Whether a process lives on this machine that began then, or `by` then: numbers come again."""
     import psutil
 
-    now = began(pid) if since is not None else None
-    return psutil.pid_exists(pid) and (now is None or abs(now - (since or 0.0)) < _SECONDS)
+    now = began(pid)
+    if now is None:
+        return bool(psutil.pid_exists(pid))  # of another user, of whom no more is known
+    if by is not None:
+        return now < by + _SECONDS
+    return since is None or abs(now - since) < _SECONDS
 
 
 def take(file: Path) -> bool:

@@ -1,11 +1,12 @@
 """A folder that a killed workflow left is freed and tidied; one in which a workflow runs is not."""
 
 import multiprocessing
+import os
 import time
 
 import pytest
 
-from fedbench.base.files import atomic
+from fedbench.base.files import atomic, begins
 from fedbench.jobs.workflow_start_and_end import claim, hold, tidy, unlock
 from tests.project import make_project, snakemake
 
@@ -89,6 +90,17 @@ def test_what_a_killed_process_wrote_in_part_goes(tmp_path, writing, place):
     process.join()
     tidy(tmp_path / "results", tmp_path / "reports")
     assert list(part.parent.iterdir()) == []
+
+
+def test_a_process_that_began_after_a_file_did_not_write_it(tmp_path):
+    part = tmp_path / f"results/demo/{begins('plan.json')}abc.part"  # with this process's number
+    part.parent.mkdir(parents=True)
+    part.touch()
+    tidy(tmp_path / "results", tmp_path / "reports")
+    assert part.exists()
+    os.utime(part, (0, 0))
+    tidy(tmp_path / "results", tmp_path / "reports")
+    assert not part.exists()
 
 
 def test_the_folders_of_runs_and_of_other_machines_processes_are_left_alone(tmp_path, writing):

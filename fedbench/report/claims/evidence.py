@@ -12,7 +12,7 @@ from fedbench.paper.grid_points import matches, points
 from fedbench.paper.metrics import HELD, Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import Printed, Stat, place_of
-from fedbench.paper.yaml_notation import Level, reading
+from fedbench.paper.yaml_notation import reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.claims.compared_sides import Coords, Points, spelled
 from fedbench.report.claims.finding import Void
@@ -36,22 +36,18 @@ class Numbers:
 
 
 class MeasuredNumbers(Numbers):
-    """What was measured on the grid of a claim or of its table; nothing unless that is `kept`.
+    """What was measured on the grid of a claim or of its table; nothing unless that is `kept`."""
 
-    `repeated`: the levels meant of axes whose mean the table takes, which are repeats as seeds are.
-    """
-
-    def __init__(
-        self, plan: Plan, key: str, collected: Collected, table: str, grid: str,
-        repeated: tuple[tuple[str, Level | tuple[Level, ...]], ...] = (),
-    ) -> None:  # fmt: skip
+    def __init__(self, plan: Plan, key: str, collected: Collected, table: str, grid: str) -> None:
         paper, self.collected = plan.asked[key], collected
         self.kept = not table or table in plan.papers[key].tables
         self._over = paper.tables[table].over if table else ()  # axes that are repeats
+        meant = paper.tables[table].where if table else {}
+        repeated = {axis: levels for axis, levels in meant.items() if axis in self._over}
         grid = grid or paper.tables[table].grid
         self._axes = paper.grids[grid].axes
         self._guessed = collected.tuned_near_chance(plan, key)
-        planned = plan.select(key, grid, dict(repeated)) if self.kept else ()
+        planned = plan.select(key, grid, repeated) if self.kept else ()
         self._cells = grouped(planned, lambda cell: self._key(cell.coords))
         self._table = cache(collected.table)
         self._histories = collected.frame.groupby(["run_id"])

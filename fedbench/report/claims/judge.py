@@ -35,10 +35,7 @@ def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> li
             share = rates.each(claim.least, len(claim.claims))
             return _joined(name, claim, [judged(member, share) for member in claim.claims])
         tree = expand(f"{key}: claims.{name}", claim, paper)
-        table = paper.tables.get(claim.table)
-        where = (table.where | claim.where).items() if table else ()
-        repeated = tuple((axis, x) for axis, x in where if table and axis in table.over)
-        both = measured(claim.table, claim.grid, repeated), on_paper(claim.table, claim.grid)
+        both = measured(claim.table, claim.grid), on_paper(claim.table, claim.grid)
         return _single(name, claim, tree, both, whole)
 
     alternatives = [x for x in paper.claims.values() if isinstance(x, Together) and x.need == "one"]

@@ -84,7 +84,7 @@ TINY = {
     "facts": {"cost": {"title": "Costs", "kind": {"costs": {"methods": ["FedProx"]}}}},
     "claims": {
         "better": GREATER,
-        "rises": {"text": "Rises.", "kind": "trend", "table": "table1", "of": "FedProx",
+        "rises": {"text": "Rises.", "kind": "trend", "grid": "main", "of": "FedProx",
                   "along": {"alpha": [0.1, 1]}, "steps": "overall", "cells": "most"},
         "both": {"text": "Both.", "kind": "together", "claims": ["better", "slope"]},
         "slope": {"text": "Falls.", "kind": "slope", "grid": "main", "of": "FedProx",

@@ -187,8 +187,7 @@ def learned(
 
     found = judge(make_plan(workflow, scale, split(papers)), results)
     if not found.runs:
-        told = f"no collected run of scale '{scale}' has an accuracy; train some first"
-        raise FedbenchError(f"{results}: {told}")
+        raise FedbenchError(f"{results}: no collected run of '{scale}' has an accuracy; train some")
     console.print(
         table_of(
             {

@@ -88,7 +88,7 @@ def test_learned_judges_nothing_before_a_run_is_there(cli, tmp_path, monkeypatch
     monkeypatch.chdir(make_project(tmp_path))
     done = cli("learned", "--scale", "paper")
     assert done.exit_code == 2
-    assert "no collected run of scale 'paper' has an accuracy; train some first" in done.output
+    assert "no collected run of 'paper' has an accuracy" in done.output
 
 
 def test_a_scale_without_collected_runs_is_told_those_that_have_some(cli, results):

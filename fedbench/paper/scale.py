@@ -33,7 +33,7 @@ class Numbers(Strict):
 
     @model_validator(mode="after")
     def _of_settings(self) -> "Numbers":
-        """Refuse what is no setting, or no number, and a share of something that is counted."""
+        """Refuse what is no setting, or no number, and decimals in the limit of a whole number."""
         for place in Numbers.model_fields:
             known = RunSpec.model_fields if place == "settings" else _numbers()
             for name, value in getattr(self, place).items():

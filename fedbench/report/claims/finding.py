@@ -58,9 +58,7 @@ class Evidence:
     detects_margins: bool  # whether that is a margin, as values are said to be equal
     marks: tuple[float, ...]  # the effects at which the claimed region ends
     verdict: Verdict
-    as_claimed: (
-        bool | None
-    )  # whether its sign is; None of ties, sizes, thresholds, equalities, the void
+    as_claimed: bool | None  # whether its sign is; None of ties, sizes, equalities, the void
     planned: int  # how many pairs of runs the plan has
     substituted: Substitutions  # how the runs differ from the paper's
     void: Void | None  # why it says nothing about methods, if so

@@ -93,12 +93,12 @@ def decoded(files: Sequence[Path], side: int | None = None) -> Iterator[Pixels]:
 
 
 def read_image(file: Path, side: int | None = None) -> Pixels:
-    """The pixels (H, W, 3) of an image file, in colour, as a square of `side` about its middle."""
+    """The pixels (H, W, 3) of an image file, upright, in colour, as a square about its middle."""
     remedy = "put a sound one in its place"
     with failing(f"{file}: the file is not a readable image", remedy), Image.open(file) as image:
         if image.mode[0] in "IF":  # `convert` would cut its values off at 255
             raise ValueError(f"mode {image.mode}: its pixels have more than 8 bits")
-        pixels = image.convert("RGB")
+        pixels = ImageOps.exif_transpose(image).convert("RGB")
     if side is not None:
         pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)
     return np.asarray(pixels)

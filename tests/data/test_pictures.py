@@ -135,6 +135,21 @@ def test_pictures_of_more_than_8_bits_are_refused(refuses, tmp_path):
         image_sets.read_image(tmp_path / "pets/cat/a.png")
 
 
+def test_folders_are_read_upright_and_without_what_is_hidden(tmp_path):
+    files = {f"pets/{kind}/{k}.png": jpeg(9) for kind in "ab" for k in range(5)}
+    unpacked(files | {"pets/.ipynb_checkpoints/x.png": jpeg(9)}, tmp_path)
+    unpacked({"pets/a/._0.png": b"what macOS stores beside a file"}, tmp_path)
+    lying = np.zeros((8, 8, 3), np.uint8)
+    lying[:, 4:] = 255  # what is right becomes the lower half
+    exif = Image.Exif()
+    exif[274] = 6  # turn by 90 degrees clockwise
+    Image.fromarray(lying).save(tmp_path / "pets/a/0.png", exif=exif)
+    data = Folder(path="pets", side=8).load(tmp_path)
+    assert (data.classes, len(data.x_train) + len(data.x_test)) == (2, 10)
+    turned = image_sets.read_image(tmp_path / "pets/a/0.png", 8)
+    assert (turned[4:].min(), turned[:4].max()) == (255, 0)
+
+
 def test_a_split_that_is_given_takes_no_seed(refuses, tmp_path):
     pets = {f"{half}/{kind}/{half}.jpg": jpeg(9) for half in ("train", "test") for kind in "ab"}
     unpacked(pets, tmp_path / "pets")

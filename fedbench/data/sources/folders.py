@@ -27,7 +27,8 @@ class Folder(Source):
     With `by: client` in <client>/<class>/<image>: clients are the data's groups (see the partition
     `natural`). Where `path` has the folders `train` and `test`, these hold such folders; else the
     share `test` of every class, or of every client, is drawn by `seed` to test on. Each image is
-    scaled to `side` × `side` pixels in colour, cut to a square about its middle.
+    turned as its camera says and scaled to `side` × `side` pixels in colour, cut to a square about
+    its middle. Names that begin with a dot are left out.
     """
 
     path: str = ""
@@ -63,7 +64,8 @@ class Folder(Source):
     def _listed(self, home: Path) -> Samples:
         """The files of images, and by their folders' names what they show and whose they are."""
         pattern, depth = ("*/*", "<class>") if self.by == "class" else ("*/*/*", "<client>/<class>")
-        files = sorted(f for f in home.glob(pattern) if f.suffix.lower() in _ENDINGS)
+        found = (f for f in home.glob(pattern) if f.suffix.lower() in _ENDINGS)
+        files = sorted(f for f in found if "/." not in f"/{f.relative_to(home).as_posix()}")
         if not files:
             raise FedbenchError(f"folder: {home} has no images as {depth}/<image>")
         classes = np.array([file.parts[-2] for file in files])

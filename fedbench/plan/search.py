@@ -57,7 +57,8 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
         for value in choices(tune)[key]:
             trial.changed(**{key: value})  # is refused here, if ever
         tried += [_chosen_by(tune, rank=0, times={key: x}) for x in (1 / factor, factor)]
-    return [trial.changed(seed=seed, **held_out, **point) for seed in tune.seeds for point in tried]
+    of_seed = [trial.changed(seed=tune.seeds[0], **held_out, **point) for point in tried]
+    return [x.model_copy(update={"seed": seed}) for seed in tune.seeds for x in of_seed]
 
 
 def choices(tune: Tune) -> dict[str, list[Any]]:

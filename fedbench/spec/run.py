@@ -1,6 +1,7 @@
 """The settings of one training run, and the identity that follows from them."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ class RunSpec(RunSettings):
         same = self.data_seed == self.seed and not tune
         partition = {"data_seed": None if same else self.data_seed}
         if tune and tune.trials:  # without parameters of its trials that have their default
-            own, usual = trial.settings(), RunSpec().model_dump(mode="json")
+            own, usual = trial.settings(), _defaults()
             trials = {key: own.get(key, usual[key]) for key in tune.trials}
             tune = tune.model_copy(update={"trials": trials})
         searched = {*tune.grid, *tune.trials} if tune else set()
@@ -184,10 +185,17 @@ class RunSpec(RunSettings):
 
     def changed(self, **settings: Any) -> "RunSpec":
         """The same run with other settings; `part.parameter` sets a parameter of a part."""
-        plain = self.model_dump(exclude_unset=True) | {"parts": [dict(p) for p in self.parts]}
+        plain = {name: getattr(self, name) for name in self.model_fields_set}  # as it was checked
+        plain["parts"] = [dict(part) for part in self.parts]
         for key, value in settings.items():
             assign(plain, key, value)
         return RunSpec(**plain)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """All settings of a run of which none is given, as plain values."""
+    return RunSpec().model_dump(mode="json")
 
 
 def load_run(path: Path) -> RunSpec:

@@ -73,7 +73,8 @@ def catalogue(kind: str) -> list[Row]:
         cost = added_cost(built, USUAL)
         own: list[str] = []
         for part in built:
-            declared = {"server": part.keeps, "send": part.sends}
+            declared = {"server": part.keeps, "client": part.OWN or part.client_keeps}
+            declared["send"] = part.sends
             changed = {k for k in hooks if getattr(type(part), k) is not getattr(Part, k)}
             own += [k for k in hooks if k in changed or declared.get(k)]
         # numbers of floats are given in model sizes (d = 100,000)

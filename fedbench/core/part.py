@@ -13,8 +13,8 @@ from torch import Tensor
 
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core.flat_network import Buffers
-from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
+from fedbench.core.flat_network import Buffers, Model
+from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn, pack
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class Part(Checked):
     follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
     precedes: ClassVar[dict[str, str]] = {}  # parts that must be listed after it, and why
     keeps: ClassVar[str] = ""  # a vector of the server's in `r.state`, which begins at 0
+    client_keeps: ClassVar[tuple[str, ...]] = ()  # vectors in `t.state` that begin at 0
     sends: ClassVar[bool] = False  # whether the cohort gets all that the server keeps for it
     decides: ClassVar[tuple[str, ...]] = ()  # decisions that no other part of the method may make
     shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
@@ -130,7 +131,9 @@ class Part(Checked):
 
     def client(self, w: Tensor, fed: Federation) -> State:
         """The part's state on a client before the client's first turn; `w` is x_0."""
-        return {}
+        if self.OWN:
+            return pack(Model(w, fed.start.buffers), self.OWN)
+        return {name: torch.zeros_like(w) for name in self.client_keeps}
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """What a client sends to the server in an extra exchange before local training."""

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.flat_network import Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round_data import Batch, Federation, State, Turn, pack, unpack
+from fedbench.core.round_data import Batch, Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,6 @@ class Ditto(Part):
     sequential = "each client's own model takes gradients of its own"
 
     lam: NonNegative = 1.0  # λ; 0 trains each client alone
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """At first v_i is x_0."""
-        return pack(Model(w, fed.start.buffers), "own")
 
     def after(self, b: Batch, t: Turn) -> None:
         """A step of v_i on the batch of the step just made."""

@@ -6,9 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.core.flat_network import Buffers, Model
+from fedbench.core.flat_network import Buffers
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round_data import Federation, State, Turn, pack, unpack
+from fedbench.core.round_data import Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,6 @@ class FedBN(Part):
 
     starts_elsewhere: ClassVar[bool] = True
     OWN: ClassVar[str] = "own"
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """At first the own layers are those of x_0."""
-        return pack(Model(w, fed.start.buffers), "own")
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """The global model with the own normalisation layers."""

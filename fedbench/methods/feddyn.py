@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import NonNegative
 from fedbench.core.part import AFTER_FEDEXP, Cost, Part, Sizes
-from fedbench.core.round_data import Federation, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round_data import Gradient, Round, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class FedDyn(Part):
     """
 
     keeps: ClassVar[str] = "u"  # the mean ū
+    client_keeps: ClassVar[tuple[str, ...]] = ("u",)  # the client's u_i
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
@@ -31,10 +32,6 @@ class FedDyn(Part):
     by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α
     # decay: α y is added after clipping, as in the released code
     pull: Literal["gradient", "decay"] = "gradient"
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """The client's vector starts at u_i = 0."""
-        return {"u": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient of loss + (α_i/2)‖y − x_t + u_i‖², or with 'decay' without α_i y."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Share
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round_data import Federation, State, Turn, pack
+from fedbench.core.round_data import Turn, pack
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,6 @@ class FedRep(Part):
     OWN: ClassVar[str] = "own"
 
     head: Share = 0.5  # of the local steps; in the paper's CIFAR runs 10 of 11 epochs
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """At first the own head is that of x_0."""
-        return {"own": w}
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """The global body with the own head."""

@@ -24,6 +24,7 @@ class FedSMOO(Part):
     step uphill contains no weight decay; y_i stands for a minimiser, as in FedDyn.
     """
 
+    client_keeps: ClassVar[tuple[str, ...]] = ("lam", "mu")  # the client's duals
     excludes: ClassVar[dict[str, str]] = {
         "fedsam": "FedSMOO takes a step uphill itself; set its r",
         "fedspeed": "both take a step uphill and add the clients' duals to the global model",
@@ -43,10 +44,6 @@ class FedSMOO(Part):
     def server(self, w: Tensor, fed: Federation) -> State:
         """Both the mean dual and the common step uphill start at 0."""
         return {"lam": torch.zeros_like(w), "s": torch.zeros_like(w)}
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """The client's duals start at 0."""
-        return {"lam": torch.zeros_like(w), "mu": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send s."""

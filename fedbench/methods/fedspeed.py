@@ -23,6 +23,7 @@ class FedSpeed(Part):
     steps approach, with whatever optimiser.
     """
 
+    client_keeps: ClassVar[tuple[str, ...]] = ("g",)  # the correction ĝ_i
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"feddyn": "both add the clients' duals to the global model"}
@@ -39,10 +40,6 @@ class FedSpeed(Part):
     def server(self, w: Tensor, fed: Federation) -> State:
         """With FedDyn's rule, the mean starts at ū = 0."""
         return {"u": torch.zeros_like(w)} if self.rule == "feddyn" else {}
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """The client's correction starts at ĝ_i = 0."""
-        return {"g": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """g̃ − ĝ_i + (1/λ)(y − x_t), or with 'decay' without y/λ."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Positive
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round_data import Federation, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round_data import Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Scaffold(Part):
     """
 
     keeps: ClassVar[str] = "c"  # the server's control
+    client_keeps: ClassVar[tuple[str, ...]] = ("c",)  # the client's control c_i
     sends: ClassVar[bool] = True
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
@@ -34,10 +35,6 @@ class Scaffold(Part):
     def needs_sgd(self) -> str:
         """Option II makes controls of the updates."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient with option II" * (self.option == "II")
-
-    def client(self, w: Tensor, fed: Federation) -> State:
-        """The client's control starts at c_i = 0."""
-        return {"c": torch.zeros_like(w)}
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """With option I, compute ∇F_i(x_t) before training; nothing is sent."""

@@ -9,12 +9,13 @@ from torch.nn import functional as F
 
 from fedbench.base.checks import NonNegative, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round_data import Batch, Federation, Gradient, Round, State, Turn
+from fedbench.core.part import Cost, Sizes
+from fedbench.core.round_data import Batch, Federation, Round, State, Turn
+from fedbench.methods.fedbabu import FedBABU
 
 
 @dataclass(frozen=True)
-class FedETF(Part):
+class FedETF(FedBABU):
     """Train with the logits β ⟨v_c, h⟩/‖h‖ + γ log n_c; the v_c are fixed, β is trained too.
 
     h are the projected features, n_c the client's samples of class c, and the v_c a simplex
@@ -27,7 +28,6 @@ class FedETF(Part):
     """
 
     needs_classes = True
-    needs_head: ClassVar[bool] = True
     # Deviation: the paper's projection is one layer; a run's has a hidden one too, unless the body
     # ends in one
     needs_projection: ClassVar[bool] = True
@@ -69,14 +69,6 @@ class FedETF(Part):
         """β z/‖h‖ + γ log n, where z are the products with the frame."""
         length: Tensor = b.features.norm(dim=-1, keepdim=True).clamp(min=1e-12)
         return t.scratch["beta"] * z / length + t.scratch["prior"]
-
-    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The gradient of the body."""
-        return inner(w).masked_fill(t.scratch["head"], 0)
-
-    def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """The step of the body, without the weight decay of the head."""
-        return step.masked_fill(t.scratch["head"], 0)
 
     def after(self, b: Batch, t: Turn) -> None:
         """A step of β, with its gradient at the weights before the step."""

@@ -1,18 +1,20 @@
 """FedGen: clients also train their classifiers on features that the server's generator makes."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from annotated_types import Ge
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.dropout import _DropoutNd
 
 from fedbench.base.checks import Count, Natural, NonNegative, Share
 from fedbench.base.errors import FedbenchError
-from fedbench.core import feature_generator, ops
+from fedbench.core import ops
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.local_optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
@@ -57,10 +59,8 @@ class FedGen(Part):
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """Γ (its weights are drawn in the first round), Adam's moments, the label counts."""
-        if any(
-            isinstance(each, _DropoutNd)
-            for each in fed.net.module().get_submodule("head").modules()
-        ):
+        head = fed.net.module().get_submodule("head")
+        if any(isinstance(each, _DropoutNd) for each in head.modules()):
             raise FedbenchError("model: FedGen needs a head without dropout; move it to the body")
         zeros = w.new_zeros(self._net(fed).d)
         mean, var = w.new_zeros(self.hidden), w.new_ones(self.hidden)
@@ -79,7 +79,7 @@ class FedGen(Part):
         steps, pooled = t.H, t.msg.get("counts")
         counts = torch.ones(t.fed.classes, dtype=t.w.dtype) if pooled is None else pooled.cpu()
         noise = torch.rand(steps, self.size, self.noise, generator=rng, dtype=t.w.dtype)
-        drawn = {"noise": noise, "labels": feature_generator.labels(rng, counts, steps, self.size)}
+        drawn = {"noise": noise, "labels": _labels(rng, counts, steps, self.size)}
         if self.b:
             drawn["own"] = torch.rand(noise.shape, generator=rng, dtype=t.w.dtype)
         return {name: value.to(t.w.device) for name, value in drawn.items()}
@@ -106,7 +106,7 @@ class FedGen(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Train Γ on the clients' classifiers; the global update is left as it is."""
         net, gamma = self._net(r.fed), unpack(r.state, "gamma")
-        first = gamma.w if r.round else feature_generator.first_weights(net, r.rng).to(gamma.w)
+        first = gamma.w if r.round else _first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # changed in place
         counts = torch.stack([up["counts"] for up in r.uploads])
         often = self._often(counts).cpu()  # read once: labels are drawn on the CPU
@@ -140,11 +140,11 @@ class FedGen(Part):
         return max(self.floor, first * self.fade**t.round)
 
     def _net(self, fed: Federation) -> Net:
-        return feature_generator.perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
+        return _perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
 
     def _features(self, t: Turn, noise: Tensor, y: Tensor) -> Tensor:
         """The features Γ(ε, y), with Γ frozen and in evaluation mode."""
-        x = feature_generator.labelled(noise, y, t.fed.classes)
+        x = _labelled(noise, y, t.fed.classes)
         return self._net(t.fed).eval(unpack(t.msg, "gamma"), x)[0]
 
     def _often(self, counts: Tensor) -> Tensor:
@@ -158,11 +158,48 @@ class FedGen(Part):
         """Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + the penalty on similar features."""
         # Deviation: equation 4 has the cross-entropy of the heads' mean logits; the released code
         # has the mean of cross-entropies, as here.
-        y = feature_generator.labels(r.rng, often, 1, self.size)[0].to(r.w.device)
+        y = _labels(r.rng, often, 1, self.size)[0].to(r.w.device)
         noise = torch.rand(self.size, self.noise, generator=r.rng, dtype=r.w.dtype).to(r.w.device)
-        features = gamma(feature_generator.labelled(noise, y, r.fed.classes))
+        features = gamma(_labelled(noise, y, r.fed.classes))
         z = torch.func.vmap(r.fed.net.head, in_dims=(0, None))(r.models, features)  # (m, size, C)
         losses = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
         shares = (counts / counts.sum(0).clamp(min=1))[:, y]
         wrong = (shares * losses).sum(0).mean()
-        return wrong + self.diversity * feature_generator.likeness(noise, features)
+        return wrong + self.diversity * _likeness(noise, features)
+
+
+@cache
+def _perceptron(inputs: int, hidden: int, outputs: int) -> Net:
+    """The network of linear layer, batch norm, ReLU, linear layer; building it draws no numbers."""
+    with torch.random.fork_rng(devices=[]):
+        first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+        return Net(nn.Sequential(first, nn.BatchNorm1d(hidden), nn.ReLU(), last))
+
+
+def _first_weights(net: Net, rng: torch.Generator) -> Tensor:
+    """Initial weights (d,): linear layers uniform in ±1/√inputs, batch norm scale 1 and shift 0."""
+    inputs = {name[0]: s[1] for name, s in zip(net.names, net.shapes, strict=True) if len(s) == 2}
+    widths = [1 / math.sqrt(inputs[name[0]]) if name[0] in inputs else 0.0 for name in net.names]
+    centres = [float(name == "1.weight") for name in net.names]
+    sizes = torch.tensor(net.sizes)
+    random = 2 * torch.rand(net.d, generator=rng, dtype=torch.float64) - 1
+    spread, centre = (torch.tensor(v).repeat_interleave(sizes) for v in (widths, centres))
+    return centre + spread * random
+
+
+def _labels(rng: torch.Generator, often: Tensor, rows: int, size: int) -> Tensor:
+    """Labels (rows, size) on the CPU, where `often` (C,) must be: in proportion to its entries."""
+    return torch.multinomial(often, rows * size, replacement=True, generator=rng).view(rows, size)
+
+
+def _labelled(noise: Tensor, y: Tensor, classes: int) -> Tensor:
+    """The generator's input: noise (B, width) and one-hot labels (B, C) side by side."""
+    one_hot = y[:, None] == torch.arange(classes, device=y.device)
+    return torch.cat([noise, one_hot.to(noise.dtype)], 1)
+
+
+def _likeness(noise: Tensor, features: Tensor) -> Tensor:
+    """exp(−mean over all pairs of d_ε d_Γ): large if different noise gives similar features."""
+    by_noise = (noise[:, None] - noise).square().mean(-1)
+    by_features = (features[:, None] - features).abs().mean(-1)
+    return (-(by_noise * by_features).mean()).exp()

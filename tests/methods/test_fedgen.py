@@ -11,10 +11,11 @@ from torch.nn import functional as F
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry, seeds
-from fedbench.core import feature_generator, ops
+from fedbench.core import ops
 from fedbench.core.flat_network import Net
 from fedbench.core.rng import torch_generator
 from fedbench.core.round_data import Turn
+from fedbench.methods import fedgen
 from fedbench.methods.fedgen import FedGen
 from fedbench.models.architecture import BodyHead
 from tests.few import load_data
@@ -71,9 +72,7 @@ def net():
 def test_likeness_by_hand():
     # noises 0 and 1: d_ε = 1; outputs (0, 0) and (1, 3): d_Γ = 2. Of the four pairs two are a
     # sample with itself: the mean of 0, 0, 2, 2 is 1
-    value = feature_generator.likeness(
-        torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0, 0.0], [1.0, 3.0]])
-    )
+    value = fedgen._likeness(torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0, 0.0], [1.0, 3.0]]))
     assert value.item() == pytest.approx(math.exp(-1))
 
 
@@ -114,7 +113,7 @@ def test_the_shares_of_every_label_present_sum_to_one():
 
 def test_pooled_labels_come_as_often_as_they_are_held():
     rng = torch.Generator().manual_seed(0)
-    drawn = feature_generator.labels(rng, torch.tensor([6.0, 0.0, 2.0]), 100, 100)
+    drawn = fedgen._labels(rng, torch.tensor([6.0, 0.0, 2.0]), 100, 100)
     assert drawn.shape == (100, 100)
     shares = torch.bincount(drawn.flatten(), minlength=3) / 10_000
     assert shares.tolist() == pytest.approx([0.75, 0, 0.25], abs=0.02)
@@ -211,7 +210,7 @@ def test_the_generator_trains_though_no_client_listens():
 
 def test_torchs_shared_numbers_are_left_alone():
     before = torch.get_rng_state()
-    feature_generator.perceptron.cache_clear()
+    fedgen._perceptron.cache_clear()
     trained(FedGen(a=1.0, b=1.0, **SMALL))
     assert torch.equal(torch.get_rng_state(), before)
 

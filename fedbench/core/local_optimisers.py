@@ -24,11 +24,6 @@ class SGD(Checked):
     nesterov: bool = False
     weight_decay: NonNegative = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
-            raise FedbenchError("SGD: nesterov = True needs momentum > 0 and dampening = 0")
-
     def start(self, w: Tensor) -> Memory:
         """A momentum buffer of zeros; nothing if momentum is 0."""
         return {"buffer": torch.zeros_like(w)} if self.momentum else {}

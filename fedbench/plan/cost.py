@@ -11,7 +11,7 @@ from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
 from fedbench.base.processes import cores as here
-from fedbench.plan.data_checks import assumed_samples, samples
+from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
 from fedbench.plan.train_jobs import elapsed, make_jobs
 from fedbench.sampling.sampler import cohort_size
@@ -157,7 +157,7 @@ def hours_left(
     plan: Plan, claims: Mapping[str, Collection[str]], speeds: Speeds, finished: Container[str]
 ) -> dict[str, float]:
     """By claim, of whose runs `claims` has the ids, the hours here until they all are finished."""
-    all_costs, hours = costs(plan.runs, speeds, assumed_samples), {}
+    all_costs, hours = costs(plan.runs, speeds, samples), {}
     for name, ids in claims.items():
         needed = plan.needed(cell for cell in plan.cells if cell.run_id in ids)
         seconds = [all_costs[run_id].core_seconds for run_id in needed if run_id not in finished]

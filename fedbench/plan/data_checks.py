@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,16 +25,14 @@ def data_key(choice: Choice) -> str:
     return f"{choice.name}-{digest(choice.params)}" if choice.params else choice.name
 
 
-def samples(choice: Choice, folder: Path) -> tuple[int, int]:
-    """Training and test samples; a data set that does not declare them is read from `folder`."""
-    return _samples(choice.name, json.dumps(choice.params), folder)
-
-
-def assumed_samples(choice: Choice) -> tuple[int, int]:
-    """Training and test samples as declared; where they are not, a guess without reading a file."""
-    with suppress(FedbenchError):  # what is wrong with it is said by the job that plans
-        return _samples(choice.name, json.dumps(choice.params), None)
-    return _USUAL
+def samples(choice: Choice, folder: Path | None = None) -> tuple[int, int]:
+    """Training and test samples as declared, else as read from `folder`; without one, a guess."""
+    try:
+        return _samples(choice.name, json.dumps(choice.params), folder)
+    except FedbenchError:  # without a folder, the job that plans says what is wrong
+        if folder is not None:
+            raise
+        return _USUAL
 
 
 @cache

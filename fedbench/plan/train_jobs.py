@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fedbench.base import registry
 from fedbench.base.grouping import grouped
-from fedbench.plan.data_checks import assumed_samples, data_key
+from fedbench.plan.data_checks import data_key, samples
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 
@@ -126,9 +126,9 @@ def memory_mb(run: RunSpec) -> int:
     model = registry.find("model", run.model.name).constants
     training, weights = model.get("MEGABYTES") or _USUAL
     states = min(_TABLES * run.clients * weights, _SPILLED) if run.parts else 0.0
-    batch = run.batch or assumed_samples(run.dataset)[0] / run.clients  # or all that a client has
+    batch = run.batch or samples(run.dataset)[0] / run.clients  # or all that a client has
     batches = max(1.0, batch / _BATCH) * training
     # the data set is there twice while it is read; samples without a shape are small
     shape = registry.find("dataset", run.dataset.name).constants.get("SHAPE") or (0,)
-    data = min(2 * sum(assumed_samples(run.dataset)) * math.prod(shape) / 2**20, _MAPPED)
+    data = min(2 * sum(samples(run.dataset)) * math.prod(shape) / 2**20, _MAPPED)
     return math.ceil(_PROCESS + data + batches + states)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from docs.generate.markdown import escaped, table
-from fedbench.jobs.collect import collect, finished
+from fedbench.jobs.collect import collect
 from fedbench.jobs.export_and_restore import exports_of, restore
 from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.plan import Plan, make_plan
@@ -41,8 +41,9 @@ def findings(root: Path = ROOT) -> str:
 
 def _collect(plan: Plan, results: Path) -> None:
     for key in plan.papers:
-        runs = {cell.run_id: cell.run for cell in plan.cells if cell.paper == key}
-        frame = collect(finished([*runs.values()], results), results)
+        runs = plan.of_paper(key)
+        finished = Results(results).finished(runs)
+        frame = collect([run for run_id, run in runs.items() if run_id in finished], results)
         write_frame(frame, Results(results).frame(SCALE, key))
 
 

@@ -88,8 +88,7 @@ def _costs(plan: "Plan", judged: list[dict[str, Any]], results: Path) -> Iterabl
     from fedbench.store import Results
 
     claims = {f"{claim['paper']}.{claim['claim']}": claim for claim in judged}
-    runs = Results(results)
-    finished = {run_id for run_id in plan.runs if runs.run(run_id).record() is not None}
+    finished = Results(results).finished(plan.runs)
     speeds = measured_speeds(results, plan.cuts.speeds)
     asked = {name: {*claim["runs"]} for name, claim in claims.items()}
     hours = hours_left(plan, asked, speeds, finished)
@@ -174,13 +173,16 @@ def _restored_and_judged(
     plan: "Plan", paper: str, results: Path, workflow: Path
 ) -> "tuple[int, list[Finding]]":
     """How many published runs of the paper were restored, of those that lacked; its claims."""
-    from fedbench.jobs.collect import collect, finished
+    from fedbench.jobs.collect import collect
     from fedbench.jobs.export_and_restore import restore_missing
     from fedbench.report.claims.page import judged
     from fedbench.report.values import collected_frames
+    from fedbench.store import Results
 
     restored = restore_missing(plan, paper, results, PUBLISHED)
-    runs = finished([*plan.of_paper(paper).values()], results)
+    planned = plan.of_paper(paper)
+    finished = Results(results).finished(planned)
+    runs = [run for run_id, run in planned.items() if run_id in finished]
     if not runs:
         raise FedbenchError(
             f"{results}: no run of {paper} at scale {plan.scale} is finished; `fedbench restore` "

@@ -104,7 +104,8 @@ class Comparison:
     reports: Path
 
     def __repr__(self) -> str:
-        return f"Comparison({self.name}, {len(self._finished())} of {len(self.plan.runs)} runs)"
+        finished = Results(self.results).finished(self.plan.runs)
+        return f"Comparison({self.name}, {len(finished)} of {len(self.plan.runs)} runs)"
 
     @property
     def name(self) -> str:
@@ -187,10 +188,11 @@ class Comparison:
         # those of scale demo come with fedbench, below `workflow`
         for folder in (PUBLISHED, project() / PUBLISHED, project() / SHIPPED):
             restored += restore_missing(self.plan, self.name, self.results, folder)
-        before = self._finished() & chosen.runs.keys()
+        runs = Results(self.results)
+        before = runs.finished(self.plan.runs) & chosen.runs.keys()
         asked = {"papers": self.name, "scale": self.plan.scale, "train": methods}
         reproduce(cores, **asked, results=self.results, reports=self.reports, **config)
-        finished = self._finished()
+        finished = runs.finished(self.plan.runs)
         words = f"{len((finished & chosen.runs.keys()) - before):,} runs trained"
         words += f", {restored:,} restored" if restored else ""
         names = {str(cell.coords["method"]) for cell in self.plan.cells}
@@ -199,7 +201,3 @@ class Comparison:
             words += f"; {absent} of {len(names)} methods have no run at this scale yet, which "
             words += f"`fedbench {self.name} --scale {self.plan.scale}` trains"
         print_line(f"{words}.")
-
-    def _finished(self) -> set[str]:
-        runs = Results(self.results)
-        return {run_id for run_id in self.plan.runs if runs.run(run_id).record() is not None}

@@ -125,10 +125,12 @@ def collect(
     """Gather the histories of a paper's finished runs into one frame."""
     from fedbench.jobs import collect as histories
     from fedbench.plan.plan_file import PlanFile
-    from fedbench.store import write_frame
+    from fedbench.store import Results, write_frame
 
     runs = PlanFile(plan).of_paper(paper)
-    runs = runs if whole else histories.finished(runs, results)
+    if not whole:
+        finished = Results(results).finished(run.id for run in runs)
+        runs = [run for run in runs if run.id in finished]
     write_frame(histories.collect(runs, results), out)
 
 

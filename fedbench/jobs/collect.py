@@ -55,11 +55,6 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 
-def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
-    """Those of the runs that were trained to their end."""
-    return [run for run in runs if Results(results).run(run.id).record() is not None]
-
-
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
     """All rows below each other; a column that a run has not is empty in its rows."""
     plain = [history.replace_schema_metadata(None) for history in histories]

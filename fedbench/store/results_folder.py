@@ -27,6 +27,10 @@ class Results:
         """The folder of a run."""
         return RunFolder(self.runs / run_id)
 
+    def finished(self, run_ids: Iterable[str]) -> set[str]:
+        """Those of the runs that were trained to their end; refuses a record that was changed."""
+        return {run_id for run_id in run_ids if self.run(run_id).record() is not None}
+
     def records(self) -> list[Path]:
         """The records of all runs that were trained to their end, sorted."""
         return matching(self.runs, "*/run.json")

@@ -6,7 +6,6 @@ from math import inf, isinf, sqrt
 
 import pandas as pd
 
-from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
 from fedbench.paper import history_metrics
 from fedbench.paper.grid_points import merged
@@ -68,17 +67,15 @@ def _runs_of(
     plan: Plan, at: tuple[str, str], frame: pd.DataFrame
 ) -> Callable[[Cell, dict[str, float], Reading], Run]:
     """What tells the run of a planned cell, by a metric's values and how it is read."""
-    (paper, key), table = at, plan.papers[at[0]].tables[at[1]]
+    paper, table = at[0], plan.papers[at[0]].tables[at[1]]
     states, tuned = collected_frames.states(frame), collected_frames.tuned(frame)
     every = plan.select(paper, table.grid, {}) if table.minus else ()
     run_at = {(str(cell.coords), cell.seed): cell.run_id for cell in every}
 
     def run(cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        name, at_base = cell.run_id, str(cell.coords | table.minus)
-        value, base = values.get(name), run_at.get((at_base, cell.seed))  # it is subtracted
-        if table.minus and base is None:
-            where = f"no run at {at_base}, seed {cell.seed}"
-            raise FedbenchError(f"{paper}: tables.{key}.minus: {where}")
+        name, value = cell.run_id, values.get(cell.run_id)
+        # it is subtracted; a plan has it for each cell
+        base = run_at[str(cell.coords | table.minus), cell.seed] if table.minus else None
         if base and value is not None:  # infinite is a target that was not reached
             value = None if isinf(values.get(base, inf)) else value - values[base]
         if cell.run.rounds < asked.needs:

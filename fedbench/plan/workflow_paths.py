@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from math import inf
 from pathlib import Path
 
 from fedbench.base import registry
@@ -128,13 +129,10 @@ class WorkflowPaths:
         stamps = dict.fromkeys((*self.stamps(self.runs(paper)), *trials))
         if len(stamps) <= _MANY:
             return list(stamps)
-        frame, told = _written(self.frame(paper)), []
+        frame = _written(self.frame(paper))
         pieces = [[x for x in self.stamps(job.runs) if x in stamps] for job in jobs]
-        for piece in filter(None, pieces):  # one that is missing, the newest one if it is newer
-            times = {stamp: _written(stamp) for stamp in piece}
-            newest = max(piece, key=times.__getitem__)
-            usual = newest if times[newest] > frame else piece[0]
-            told.append(next((stamp for stamp in piece if not times[stamp]), usual))
+        # the first that is missing, else the newest if it is newer than the frame, else the first
+        told = [max(p, key=lambda x: max(frame, _written(x) or inf)) for p in filter(None, pieces)]
         return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
     def trial_stamps(self, search: str) -> list[Path]:

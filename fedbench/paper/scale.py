@@ -181,16 +181,15 @@ class Scale(Cut):
         }
         own = {field: getattr(special, field) for field in Numbers.model_fields}
         few = (SeedCase(seeds=special.seeds),) if special.seeds else ()
-        joined: dict[str, Any] = {field: getattr(self, field) for field in Numbers.model_fields} | {
+        given = {k: x for k in ("seeds", "tune", "keep") if (x := getattr(special, k)) is not None}
+        joined: dict[str, Any] = {field: getattr(self, field) for field in Cut.model_fields} | given
+        joined |= {
             "about": special.about,
             "substitutes": substitutes,
             "levels": self.levels | special.levels,
             "cases": (*self.cases, ScaleCase(where={}, **own), *special.cases),  # the later wins
             "seed_cases": (*self.seed_cases, *few, *special.seed_cases),
         }
-        for field in ("seeds", "tune", "keep"):
-            given = getattr(special, field)
-            joined[field] = getattr(self, field) if given is None else given
         return Cut(**joined)
 
 

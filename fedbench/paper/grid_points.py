@@ -1,7 +1,7 @@
 """The points of papers' grids, the settings of each, and what a scale changes or leaves out."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -150,25 +150,13 @@ def check_scale(
     grids of each paper.
     """
     if papers.keys() >= known:
-        axes = _axes(papers.values())
-        check_where(f"{file}: levels", scale.levels, axes)
-        grids = [grid for paper in papers.values() for grid in paper.grids]
-        for case in scale.seed_cases:
-            check_where(f"{file}: seed_cases.where", case.where, axes)
-            for grid in case.grids:
-                require_among(f"{file}: seed_cases.grids", "grid", grid, grids)
-        every = {key for paper in papers.values() for key, _ in paper.everything()}
-        for key in scale.keep or ():
-            require_among(f"{file}: keep", "table or figure", key, every)
+        _check_names(f"{file}: ", scale, papers.values())
     for name, by in scale.papers.items():
         require_among(f"{file}: papers", "paper", name, known)
         if paper := papers.get(name):
-            place = f"{file}: papers.{name}"
-            _check_cases(place, by, paper, points[name])
-            check_where(f"{place}.levels", by.levels, _axes([paper]))
-            keys = [key for key, _ in paper.everything()]
-            for key in by.keep or ():
-                require_among(f"{place}.keep", "table or figure", key, keys)
+            place = f"{file}: papers.{name}."
+            _check_names(place, by, [paper])
+            _check_cases(place, by, points[name])
 
 
 def _axes(papers: Iterable[Paper]) -> Axes:
@@ -180,18 +168,29 @@ def _axes(papers: Iterable[Paper]) -> Axes:
     return axes
 
 
-def _check_cases(place: str, by: Cut, paper: Paper, points: Sequence[Point]) -> None:
+def _check_names(place: str, by: Cut, papers: Collection[Paper]) -> None:
+    """Refuse axes, levels, grids, tables and figures that none of the papers has."""
+    axes, grids = _axes(papers), [grid for paper in papers for grid in paper.grids]
     for case in by.seed_cases:
-        check_where(f"{place}.seed_cases.where", case.where, _axes([paper]))
+        check_where(f"{place}seed_cases.where", case.where, axes)
         for grid in case.grids:
-            require_among(f"{place}.seed_cases.grids", "grid", grid, paper.grids)
+            require_among(f"{place}seed_cases.grids", "grid", grid, grids)
+    check_where(f"{place}levels", by.levels, axes)
+    every = {key for paper in papers for key, _ in paper.everything()}
+    for key in by.keep or ():
+        require_among(f"{place}keep", "table or figure", key, every)
+
+
+def _check_cases(place: str, by: Cut, points: Sequence[Point]) -> None:
+    """Refuse cases that mean no point, or no run."""
+    for case in by.seed_cases:
         if not any(case.means(point.grid, point.coords) for point in points):
             told = f"no point of {worded(case.where)} in {', '.join(case.grids) or 'any grid'}"
-            raise FedbenchError(f"{place}.seed_cases: {told}")
+            raise FedbenchError(f"{place}seed_cases: {told}")
     runs = [printed_choices(point.settings) for point in points]
     for few in by.cases:  # one that means no run, as a misspelt name would
         if not any(few.means(run) for run in runs):
-            raise FedbenchError(f"{place}.cases: no run of the paper has {worded(few.where)}")
+            raise FedbenchError(f"{place}cases: no run of the paper has {worded(few.where)}")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from fedbench.plan.plan import Cell
 from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.comparison_tree import expand
 from fedbench.report.claims.comparisons import Speed, Term
-from fedbench.report.claims.evidence import Numbers
 from fedbench.report.claims.finding import Finding, Label, Void
 from fedbench.report.claims.page import tidy
 from fedbench.report.claims.tests import ErrorRates, Limit, Verdict, at_least, of_mean, of_spread
@@ -591,7 +590,7 @@ def test_of_two_methods_alike_neither_is_found_slower() -> None:
     assert verdicts.count(HOLDS) <= 12
 
 
-class Drawn(Numbers):
+class Drawn:
     """Curves by side and seed."""
 
     def __init__(self, curves: dict[str, dict[str, pd.Series]]) -> None:

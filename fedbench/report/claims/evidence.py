@@ -5,7 +5,6 @@ from functools import cache
 from itertools import product
 
 import pandas as pd
-from typing_extensions import override
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.grid_points import matches, points
@@ -23,19 +22,7 @@ from fedbench.spec import RunSpec
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
 
 
-class Numbers:
-    """Numbers at the points of a grid; here there are none."""
-
-    def values(self, point: Coords) -> Repeats:
-        """One value per repeat; a repeat without a value is left out."""
-        return {}
-
-    def history(self, point: Coords) -> dict[str, pd.Series]:
-        """Per repeat, the metric by evaluated round, up to the last planned round."""
-        return {}
-
-
-class MeasuredNumbers(Numbers):
+class MeasuredNumbers:
     """What was measured on the grid of a claim or of its table; nothing unless that is `kept`."""
 
     def __init__(self, plan: Plan, key: str, collected: Collected, table: str, grid: str) -> None:
@@ -90,8 +77,8 @@ class MeasuredNumbers(Numbers):
         needs = reading(str(point["metric"])).needs
         return any(cell.run.rounds < needs for cell in self.cells(point))
 
-    @override
     def values(self, point: Coords) -> Repeats:
+        """One value per repeat; a repeat without a value is left out."""
         metric, cells = str(point["metric"]), self.cells(point)
         name = reading(metric).metric
         column: Mapping[str, float | None] = {}
@@ -111,8 +98,8 @@ class MeasuredNumbers(Numbers):
             table = table[table[other] == point[other]] if other in table else table[:0]
         return float(table[column].mean()) if column in table and len(table) else None
 
-    @override
     def history(self, point: Coords) -> dict[str, pd.Series]:
+        """Per repeat, the metric by evaluated round, up to the last planned round."""
         metric = reading(str(point["metric"])).metric
         factor = 100.0 if Metric(metric).is_score else 1.0
         found: dict[str, pd.Series] = {}
@@ -130,7 +117,7 @@ class MeasuredNumbers(Numbers):
         return str([cell.seed, *(cell.coords[axis] for axis in self._over)])
 
 
-class PrintedNumbers(Numbers):
+class PrintedNumbers:
     """What the paper prints in a table, or in all tables of a grid, by point; the first wins."""
 
     def __init__(self, paper: Paper, printed: Printed, table: str, grid: str) -> None:
@@ -147,15 +134,22 @@ class PrintedNumbers(Numbers):
                     at = where | {"metric": spelled(metric, shown.at)}
                     self._stats[_key(at)] = Stat(stat.mean * factor, std)
 
-    @override
     def values(self, point: Coords) -> Repeats:
+        """The printed value, as the only repeat; nothing if there is none."""
         stat = self._stats.get(_key(point))
         return {"printed": stat.mean} if stat else {}
+
+    def history(self, point: Coords) -> dict[str, pd.Series]:
+        """Nothing: papers print no curves as numbers."""
+        return {}
 
     def spread(self, point: Coords) -> float | None:
         """The printed standard deviation; None if none is printed."""
         stat = self._stats.get(_key(point))
         return stat.std if stat else None
+
+
+Numbers = MeasuredNumbers | PrintedNumbers
 
 
 def _key(point: Coords) -> str:

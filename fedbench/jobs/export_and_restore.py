@@ -17,6 +17,7 @@ from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.flat_settings import is_outdated
 from fedbench.store.published import (
+    AGAIN,
     Published,
     PublishedRun,
     Role,
@@ -28,7 +29,6 @@ from fedbench.store.results_folder import without_folders
 from fedbench.store.run import CHECKSUM, DONE, require_record
 
 _WEIGHTS = "model.safetensors"  # which are not published
-_AGAIN = "take another copy of it"
 _OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
 # What is published, by the field of `Published`: one of it in words, and when two are the same
 _SAME: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
@@ -222,7 +222,7 @@ def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
     """A run is finished, its id follows from its settings, and it has rounds."""
     for kind, name in (("run", key), *(("table", name) for name in run.tables)):
         require_name(kind, name, where)
-    fields, settings = require_record(where, dict(run.record), _AGAIN), run.record.get("settings")
+    fields, settings = require_record(where, dict(run.record), AGAIN), run.record.get("settings")
     with at(f"{where}: settings"):
         identity = digest(settings)
     wrong = {
@@ -233,7 +233,7 @@ def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
         "its id does not follow from its settings": not key.endswith(f"-{identity}"),
     }
     for said in [said for said, is_wrong in wrong.items() if is_wrong]:
-        raise FedbenchError(f"{where}: {said}; {_AGAIN}")
+        raise FedbenchError(f"{where}: {said}; {AGAIN}")
     numerics = run.record["settings"].get("numerics")
     if numerics != NUMERICS:
         raise FedbenchError(

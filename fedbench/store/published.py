@@ -33,7 +33,7 @@ Role = tuple[str, bool]  # of a run in its paper: its method, and whether it onl
 
 TABLES = ("runs", "rounds", "probes", "searches", "data")
 PUBLISHED = Path("results/published")
-_AGAIN = "take another copy of it"
+AGAIN = "take another copy of it"  # what to do about a damaged file
 
 _NAME = re.compile(r"runs-\d{4}-\d\d-\d\d-([0-9a-f]{12})\.parquet")
 _FORMAT = {"fedbench.format": "2"}  # raised by a change that makes older versions misread a file
@@ -202,8 +202,8 @@ def read_published(file: Path) -> Published:
     files = {each: file.with_name(each + file.name.removeprefix("runs")) for each in TABLES}
     tables = {each: _read(x) if exists(x) else pa.table({}) for each, x in files.items()}
     if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
-        raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
-    with failing(f"{file}: cannot be read", _AGAIN):
+        raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {AGAIN}")
+    with failing(f"{file}: cannot be read", AGAIN):
         rounds = _grouped(tables["rounds"], "run_id")
         probes = _grouped(tables["probes"], "run_id", "probe")
         runs = {}
@@ -229,7 +229,7 @@ def run_ids(file: Path) -> set[str]:
 
 
 def _read(file: Path) -> pa.Table:
-    with failing(f"{file}: cannot be read", _AGAIN):
+    with failing(f"{file}: cannot be read", AGAIN):
         table = parquet_frames.read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
     if (table.schema.metadata or {}).get(b"fedbench.format") != b"2":

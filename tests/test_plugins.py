@@ -544,3 +544,27 @@ def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(site, tmp_p
     assert "Shrink" in (tmp_path / "reports/paper/mine.html").read_text()
     assert len(list((tmp_path / "results/runs").glob("digits-mlp-dr-shrink-*/run.json"))) == 4
     assert (tmp_path / "results/mlflow.db").exists()
+
+
+def test_a_probe_that_nobody_watches_is_checked_before_any_training(tmp_path, monkeypatch, refuses):
+    probe = PROBE.replace("model_norm", "accuracy").replace("Size", "Gap")
+    monkeypatch.chdir(plug(tmp_path, probes=probe))
+    with refuses("probe 'gap': COLUMNS: 'accuracy' is not allowed"):
+        make_plan(ROOT / "workflow", "demo", ("digits",))
+
+
+SHIFT = """
+from dataclasses import dataclass
+from fedbench.data.shift import Shift
+
+@dataclass(frozen=True)
+class Invert(Shift):
+    def feature(self, x, place):
+        return -x
+"""
+
+
+def test_a_shift_with_a_misspelt_hook_is_refused(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(plug(tmp_path, shifts=SHIFT))
+    with refuses(r"mine.py: Invert has no hook 'feature'; did you mean 'features'"):
+        run(RunSpec(dataset="digits", clients=4, rounds=1, shift=["invert"]))

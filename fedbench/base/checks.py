@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from functools import cache
-from inspect import signature
+from inspect import isabstract, isfunction, signature
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -176,15 +177,43 @@ def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
     return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
 
 
-def asked_for(rule: Callable[..., Any], **offered: Callable[[], Any]) -> dict[str, Any]:
-    """What of the `offered` a user's rule names as parameters; only that is made."""
-    asked = names_of(rule)
-    return {name: make() for name, make in offered.items() if name in asked}
+_NEVER_ALONE = ("require", "cost")  # hooks that do nothing in a run
+
+
+def require_hooks(place: str, cls: type, base: type, some: bool = True) -> None:
+    """Raise `FedbenchError` if a class has a misspelt hook of its base, or must have some."""
+    typed = {each for c in cls.__mro__ for each in vars(c).get("__annotations__", {})}
+    names = [name for name in vars(base) if not name.startswith("_")]
+    own = [key for key in vars(cls) if key[0] != "_" and key not in typed and key not in names]
+    for key in own:
+        mixed = [name for name in names if sorted(name) == sorted(key.lower())]  # step of 'setp'
+        if near := mixed + get_close_matches(key, names, 1, cutoff=0.85):
+            said = f"{place} has no hook '{key}'; did you mean '{near[0]}'?"
+            raise FedbenchError(f"{said} Name a method of its own '_{key}'")
+    hooks = [k for k in names if isfunction(vars(base)[k]) and k not in _NEVER_ALONE]
+    some = some and not isabstract(base)  # whose hooks Python asks for itself
+    if some and all(getattr(cls, hook) is vars(base)[hook] for hook in hooks):
+        raise FedbenchError(f"{place} overrides no hook; hooks: {', '.join(hooks)}")
+
+
+def asked_for(
+    rule: Callable[..., Any], places: int, **offered: Callable[[], Any]
+) -> dict[str, Any]:
+    """What of the `offered` a user's rule names beside its first arguments; only that is made."""
+    asked = [name for name in offered if name in names_of(rule)]
+    try:
+        signature(rule).bind(*range(places), **dict.fromkeys(asked))
+    except TypeError as error:  # "missing a required argument: 'sizes'"
+        what = getattr(rule, "__qualname__", None) or f"{type(rule).__name__}.__call__"
+        said = f"beside its {places} arguments it may take {', '.join(offered)}"
+        raise FedbenchError(f"{what}: {error}; {said}") from None
+    return {name: offered[name]() for name in asked}
 
 
 def names_of(rule: Callable[..., Any]) -> Collection[str]:
-    """The parameters of a function or method, or of what an object does when it is called."""
-    return signature(rule).parameters.keys()
+    """Parameters of a function, or of what an object does when it is called, but no *args."""
+    named = signature(rule).parameters.values()
+    return [x.name for x in named if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
 
 
 class Checked:

@@ -13,6 +13,7 @@ from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.checks import require_hooks
 from fedbench.base.checksums import checksums, parsed
 from fedbench.base.errors import FedbenchError, at, called, failing, require_among, unknown
 from fedbench.base.files import matching
@@ -66,6 +67,9 @@ class Entry:
         if found != wanted:
             other = f"; as it derives from {found}, put it into {folders[found]}/" if found else ""
             raise FedbenchError(f"{self.file}: {self.attribute} must derive from {wanted}{other}")
+        base = next(c for c in cls.__mro__ if c.__name__ == wanted)
+        if wanted != "Part":  # which may have settings in place of hooks
+            require_hooks(f"{self.file}: {self.attribute}", cls, base)
 
 
 @contextmanager

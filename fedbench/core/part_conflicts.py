@@ -2,11 +2,10 @@
 
 import inspect
 from collections.abc import Sequence
-from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
+from fedbench.base.checks import require_hooks
 from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import nearby
 from fedbench.core.local_optimisers import SGD, Optimiser
@@ -23,15 +22,13 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
-        _refuse_strays(part, names[i])
+        require_hooks(f"parts: '{names[i]}'", type(part), Part, some=not part.SETTINGS)
+        _refuse_untyped(part, names[i])
         _refuse_unknown(part, names[i])
         _refuse_signatures(part)
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)
-        if not part.SETTINGS and not any(overriding([part], hook) for hook in _HOOKS):
-            said = f"parts: '{names[i]}' overrides no hook, so it is FedAvg"
-            raise FedbenchError(f"{said}; hooks: {', '.join(_HOOKS)}")
     _refuse_rivals(parts, names)
 
 
@@ -60,24 +57,11 @@ def _refuse_unknown(part: Part, name: str) -> None:
         require_among(f"parts: '{name}'.decides", "decision", what, decisions)
 
 
-@cache
-def _hooks_like(name: str) -> list[str]:
-    """The hooks of which a name may be a misspelling: step of 'setp'."""
-    hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
-    mixed = [hook for hook in hooks if sorted(hook) == sorted(name.lower())]
-    return mixed + get_close_matches(name, hooks, 1, cutoff=0.85)
-
-
-def _refuse_strays(part: Part, name: str) -> None:
-    """Raise `FedbenchError` if the class has a misspelt hook, or a parameter without a type."""
+def _refuse_untyped(part: Part, name: str) -> None:
+    """Raise `FedbenchError` if the class has a parameter without a type."""
     own = {k: v for k, v in vars(type(part)).items() if not (k.startswith("_") or hasattr(Part, k))}
     typed = {each for cls in type(part).__mro__ for each in vars(cls).get("__annotations__", {})}
     for key, value in own.items():
-        if key not in typed and (near := _hooks_like(key)):
-            raise FedbenchError(
-                f"parts: '{name}' has no hook '{key}'; did you mean '{near[0]}'? Name a method of "
-                f"its own '_{key}'"
-            )
         if isinstance(value, int | float | str) and key not in typed:
             raise FedbenchError(
                 f"parts: '{name}': '{key} = {value!r}' has no type, so it is no parameter; write "

@@ -228,6 +228,8 @@ class Round(OneLine):
     """Local epochs of its clients, or steps where the run counts these, by their numbers."""
     dropped: Mapping[int, int] = field(default_factory=dict)
     """The same of clients that were too late."""
+    times: Tensor = field(default_factory=lambda: torch.ones(()))
+    """How often each of its clients was drawn (m,)."""
     rng: torch.Generator = field(default_factory=torch.Generator)
     """This part's random generator for the round."""
     state: State = field(default_factory=dict)

@@ -63,8 +63,10 @@ class Partition(Checked, ABC):
                     "class"
                 )
             every = np.arange(len(labels)) if rows is None else rows
-            offered = {"rows": lambda: every, "groups": lambda: groups}
-            drawn = self.split(labels, clients, rng, **asked_for(self.split, **offered))
+            offered = {"rows": every.copy, "groups": lambda: np.array(groups)}
+            # copies, which the rule may change
+            more = asked_for(self.split, 3, **offered)
+            drawn = self.split(labels.copy(), clients, rng, **more)
             require_returned("split", drawn, Iterable)
             parts = [np.asarray(part) for part in drawn]
             for client, part in enumerate(parts):

@@ -71,9 +71,11 @@ def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Sh
             y[held] = _same_shape(shift, shift.labels(y[held], data.classes, place), y[held])
             if own is not None and len(own[i]):
                 place = place._replace(rng=seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
-                x_test[own[i]] = shift.features(x_test[own[i]], place)
-    changed = replace(data, x_train=x, y_train=y, channels=data.channels)
-    return Shifted(changed, label_counts(y, rows, data.classes), x_test, own)
+                seen = x_test[own[i]]
+                x_test[own[i]] = _same_shape(shift, shift.features(seen, place), x_test[own[i]])
+    changed = replace(data, x_train=x, y_train=y, x_test=x_test, channels=data.channels)
+    whole = replace(changed, x_test=data.x_test)  # on which the run is scored
+    return Shifted(whole, label_counts(y, rows, data.classes), x_test, own)
 
 
 def _same_shape(shift: Shift, value: Any, given: NDArray[Any]) -> NDArray[Any]:

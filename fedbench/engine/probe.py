@@ -1,9 +1,10 @@
 """The base class of probes, which measure something in a run without changing it."""
 
+import copy
 from abc import ABC
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
@@ -45,6 +46,16 @@ class Scene(OneLine):
     last: bool
     state: State = field(default_factory=dict)
     stored: Callable[[int], Sequence[State]]
+
+    def copied(self) -> "Scene":
+        """The scene with tensors of its own, which users' code may change."""
+        mine = copy.deepcopy((self.global_model, self.replies, self.new, self.scored))
+        start, replies, new, scored = mine
+        r = replace(self.r, w=start.w, buffers=start.buffers)
+        return replace(
+            self, r=r, replies=replies, new=new, scored=scored,
+            stored=lambda client: copy.deepcopy(self.stored(client)),
+        )  # fmt: skip
 
     @property
     def global_model(self) -> Model:

@@ -38,7 +38,7 @@ def open_round(
     lr *= spec.schedule.share(t, spec.rounds) if spec.schedule else 1
     return Round(
         fed=fed, round=t, lr=lr, w=global_model.w, buffers=global_model.buffers, clients=clients,
-        counts=counts, p=share / share.sum(), amounts=amounts, dropped=dropped,
+        counts=counts, times=times, p=share / share.sum(), amounts=amounts, dropped=dropped,
         validate=problem.validate, proxy=problem.proxy,
     )  # fmt: skip
 
@@ -48,10 +48,11 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
     spec, rule, K = problem.spec, problem.sampler, problem.spec.clients
     draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="cohort")
     more = asked_for(
-        rule, t=lambda: t, always=lambda: draws(seeds.ALWAYS),
+        rule, 4, t=lambda: t, always=lambda: draws(seeds.ALWAYS),
         losses=lambda: np.array([losses.get(i, np.nan) for i in range(K)]),
     )  # fmt: skip
-    drawn = rule(draws(t), K, spec.participation, problem.label_counts, **more)
+    labels = problem.label_counts.copy()  # which the rule may change
+    drawn = rule(draws(t), K, spec.participation, labels, **more)
     require_returned(f"sampler: {rule}", drawn, Iterable)
     clients = Counter(np.sort(np.asarray([*drawn])).tolist())
     known = all(isinstance(i, int) and 0 <= i < K for i in clients)
@@ -70,7 +71,8 @@ def _local_work(
     spec, m = problem.spec, len(clients)
     draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="work")
     offered = {"t": lambda: t, "K": lambda: spec.clients, "always": lambda: draws(seeds.ALWAYS)}
-    drawn = problem.work(clients, spec.most, draws(t), **asked_for(problem.work, **offered))
+    more = asked_for(problem.work, 3, **offered)
+    drawn = problem.work([*clients], spec.most, draws(t), **more)
     given = drawn if isinstance(drawn, tuple) else (drawn, np.ones(m, bool))
     amounts, sent = map(np.asarray, given)
     whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()
@@ -98,7 +100,7 @@ def prepare(
     """A client's turns and batches, of the `messages` and what is `stored` by part."""
     spec, fed, decays = problem.spec, problem.fed, problem.task.decays
     rows = rows_of_batches(problem, r.round, client, r.amounts.get(client, spec.most))
-    n, labels = fed.n[client], fed.labels[client]
+    n, labels = _own(problem.task, {"n": fed.n[client], "labels": fed.labels[client]}).values()
     decay = spec.weight_decay if decays is None else spec.weight_decay * decays
     turns = [
         Turn(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
-from fedbench.base.checks import names_of
+from fedbench.base.checks import names_of, require_hooks
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import require_writable
 from fedbench.base.signals import stoppable
@@ -132,6 +132,7 @@ class Training:
                 raise FedbenchError(f"probes: {name} is no probe")
             if names.count(name) > 1 or name.lower() in ("clients", "rounds"):
                 raise FedbenchError(f"probes: {name} is given twice, or is a table of every run")
+            require_hooks(f"probes: {name}", type(probe), Probe)
             probe.require(self.problem)
 
     @property
@@ -262,8 +263,9 @@ class Training:
         with self.clock.phase("watch"):
             watching = zip(self.probes, progress.memory, progress.tables, strict=True)
             for probe, mine, table in watching:
+                shown = scene.copied() if self.problem.task.users.acts else scene
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
-                    seen = checked_sight(probe, replace(scene, state=mine), taken, table)
+                    seen = checked_sight(probe, replace(shown, state=mine), taken, table)
                 require_tensors(probe, mine)
                 table += seen.rows
                 row |= seen.columns

@@ -32,7 +32,8 @@ class FedDisco(Part):
     def weigh(self, p: Tensor, r: Round) -> Tensor:
         """The weights w_i; they depend on sample counts, not on `p`."""
         over_all = self.over == "all"
-        n = r.counts / (r.fed.n if over_all else r.counts).sum()
+        n = r.counts * r.times  # who is drawn twice counts twice
+        n = n / (r.fed.n if over_all else n).sum()
         d = self._discrepancy(r.fed.labels[list(r.clients)])
         total = (self._discrepancy(r.fed.labels) if over_all else d).sum()
         if self.metric == "kl":

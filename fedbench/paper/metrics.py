@@ -77,16 +77,26 @@ _TAKEN = {  # by what a probe declares: columns that are there without it
 
 def columns(run: RunSpec) -> set[str]:
     """Columns of a run's history, scores per model of its parts, and tables' as 'steps/cosine'."""
+    data = registry.find("dataset", run.dataset.name).constants
+    numbers = run.dataset.params.get("regression") or data.get("CLASSES") == 0
+    names = ["loss"] if numbers else [*SCORES]
     parts = [registry.find("method", part.name).constants for part in run.parts]
     models = [name for part in parts for name in part.get("MODELS", ())]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
-    scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
+    scores = {f"{p}{score}{s}" for p in prefixes for score in names for s in suffixes}
     probes = [registry.find("probe", probe.name) for probe in run.watch]
     watched = {name for probe in probes for name in _declared(probe, "COLUMNS")}
     tables = HELD | {probe.name: _declared(probe, "TABLE") for probe in probes}
     held = {f"{table}/{name}" for table, names in tables.items() for name in names}
     return {*ENGINE, *scores, *watched, *held}
+
+
+def require_declared() -> None:
+    """Raise `FedbenchError` if a probe, watched or not, declares its columns wrongly."""
+    for probe in registry.entries("probe").values():
+        for constant in _TAKEN:
+            _declared(probe, constant)
 
 
 def columns_of(table: str) -> _Columns:

@@ -10,6 +10,7 @@ from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
 from fedbench.paper.grid_points import LeftOut, cells_of, check_scale, expanded, left_out, matches
+from fedbench.paper.metrics import require_declared
 from fedbench.paper.paper import Paper, load_papers, only, part_of, selected, with_rounds
 from fedbench.paper.printed_numbers import check_printed, read_printed, table_places
 from fedbench.paper.run_checks import check_paper
@@ -130,6 +131,7 @@ def make_plan(
         check_printed(printed, whole[name], places)
     chosen = (pair for run in plan.runs.values() for pair in run.choices())
     registry.require_extras({(kind, choice.name) for kind, choice in chosen})
+    require_declared()
     return plan
 
 

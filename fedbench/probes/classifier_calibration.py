@@ -81,6 +81,9 @@ class Calibration(Probe):
         net = problem.task.net
         if any(k.startswith("head.") for k in net.start().buffers) or not net.head_mask().any():
             raise FedbenchError("calibration needs a trained classifier without batch norm")
+        if problem.spec.shift and self.test_split == "independent":
+            why = "with a shift each client's test samples are drawn as its training samples lie"
+            raise FedbenchError(f"calibration: test_split = 'independent' is not allowed: {why}")
         if not any(map(len, shares(problem, self.test_split))):
             raise FedbenchError("calibration: no client has samples of the test set")
 

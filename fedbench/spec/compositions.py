@@ -141,6 +141,10 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     for each in parts_of(settings):
         own, with_them = _spelled_out(each)
         parts += own
+        for key in needed.keys() & with_them.keys() - settings.keys():
+            if needed[key] != with_them[key]:
+                both = f"{quoted(needed[key])} and {quoted(with_them[key])}"
+                raise FedbenchError(f"parts: its methods need {key} = {both}; set {key}")
         needed |= with_them
     return {**needed, **settings, "parts": parts}
 

@@ -1,10 +1,12 @@
 """What holds for every partition scheme."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from fedbench.base import registry
-from fedbench.data.partition import deal, divide
+from fedbench.data.partition import Partition, deal, divide
 from fedbench.data.partitions.dirichlet import DL, DP, DR, DY
 from fedbench.data.partitions.iid_and_shards import IID, SP
 from tests.data.partition_cases import balanced, split
@@ -80,3 +82,33 @@ def test_rows_that_are_given_as_tuples_are_those_of_arrays():
     data = line([0.0, 1.0, 2.0])
     rows = divide(data, [(0, 2), (1,)], 0.0, 2, 0)[2]
     assert [data.y_train[held].tolist() for held in rows] == [[0, 2], [1]]
+
+
+@dataclass(frozen=True)
+class Deals(Partition):
+    """Takes what the base class prints, and sorts the labels that it is given."""
+
+    def split(self, labels, clients, rng, *args, **rows):
+        labels.sort()
+        return np.split(np.arange(len(labels)), clients)
+
+
+def test_a_rule_changes_no_label_and_says_by_name_what_it_wants(refuses):
+    labels = np.array([1, 0, 1, 0])
+    Deals()(labels, 2, np.random.default_rng(0))
+    assert labels.tolist() == [1, 0, 1, 0]
+    with refuses(r"with held-out data it cannot know which samples are left"):
+        Deals()(labels, 2, np.random.default_rng(0), rows=np.arange(4))
+
+
+@dataclass(frozen=True)
+class Wants(Partition):
+    """Asks for what no rule is given."""
+
+    def split(self, labels, clients, rng, sizes):
+        return []
+
+
+def test_what_a_rule_may_not_ask_for_is_named(refuses):
+    with refuses(r"Wants.split: missing a required argument: 'sizes'; .* may take rows, groups"):
+        Wants()(np.zeros(4, int), 2, np.random.default_rng(0))

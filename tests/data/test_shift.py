@@ -187,3 +187,40 @@ def test_every_shift_runs_by_its_name_and_has_an_identity_of_its_own(name):
     assert result.status == "finished"
     assert "client_accuracy" in result.history
     assert spec.id != RunSpec(clients=5, rounds=1, model="mlp", watch=["perclient"]).id
+
+
+@dataclass(frozen=True)
+class Standard(Shift):
+    """Each client scales its own samples, of which a single one has no deviation."""
+
+    def features(self, x, place):
+        with np.errstate(invalid="ignore"):
+            return ((x - x.mean(0)) / x.std(0)).astype(x.dtype)
+
+
+@dataclass(frozen=True)
+class Flat(Shift):
+    """Other shapes than it is given, where there are few samples."""
+
+    def features(self, x, place):
+        return x if len(x) > 2 else x[0]
+
+
+@pytest.mark.parametrize(
+    ("shift", "said"), [(Standard(), "x_test has nan at position"), (Flat(), "Flat.* both must")]
+)
+def test_test_samples_are_checked_as_training_samples_are(shift, said):
+    rng = np.random.default_rng(0)
+    x, groups = rng.normal(size=(12, 3)).astype(np.float32), np.repeat([0, 1], 6)
+    data = Dataset(
+        "two", x, np.arange(12) % 2, x[:2], np.arange(2), 2, groups=groups, groups_test=np.arange(2)
+    )
+    with pytest.raises(FedbenchError, match=said):
+        shifted(data, [np.arange(6), np.arange(6, 12)], (shift,), seed=0)
+
+
+def test_an_independent_split_of_the_test_set_is_refused_with_a_shift(refuses):
+    watch = [{"calibration": {"test_split": "independent"}}]
+    spec = RunSpec(dataset="digits", clients=3, rounds=1, shift=["labelnoise"], watch=watch)
+    with refuses(r"test_split = 'independent' is not allowed: with a shift"):
+        run(spec, machine=CPU)

@@ -207,3 +207,42 @@ def test_every_run_says_who_holds_which_class(tmp_path):
 def test_a_probe_cannot_be_named_twice(refuses, steps):
     with refuses("watch has a name twice: steps, steps"):
         steps.changed(watch=["steps", "steps"])
+
+
+@dataclass(frozen=True)
+class Trains(Probe):
+    """Writes into all that it is shown."""
+
+    COLUMNS: ClassVar = {"length": ("length", "", "higher")}
+
+    def row(self, s: Scene):
+        models = [s.new, s.scored, s.global_model, *s.local]
+        for w in (model.w for model in models):
+            w.mul_(0)
+        for state in s.stored(0):
+            for tensor in state.values():
+                tensor.mul_(0)
+        return {"length": float(s.new.w.norm())}
+
+
+def test_a_user_s_probe_may_write_into_what_it_is_shown():
+    # the parts store c_i, which the probe sets to 0, and which the next round reads
+    watched = run(SPEC, parts=(Scaffold(),), probes=(Trains(),))
+    plain = run(SPEC, parts=(Scaffold(),))
+    assert torch.equal(watched.weights, plain.weights)
+    assert watched.history["accuracy"].tolist() == plain.history["accuracy"].tolist()
+
+
+@dataclass(frozen=True)
+class Rows(Probe):
+    """Its hook is misspelt."""
+
+    def rows(self, s: Scene):
+        return {}
+
+
+def test_a_probe_with_a_misspelt_hook_or_none_is_refused(refuses):
+    with refuses(r"probes: Rows has no hook 'rows'; did you mean 'row'\?"):
+        run(SPEC, probes=(Rows(),))
+    with refuses(r"probes: Nothing overrides no hook; hooks: see, row, table"):
+        run(SPEC, probes=(type("Nothing", (Probe,), {})(),))

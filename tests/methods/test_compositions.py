@@ -147,3 +147,17 @@ def test_a_need_of_a_method_may_depend_on_the_run(tmp_path):
 def test_an_unknown_name_gets_the_nearest(refuses):
     with refuses("no method 'FedADCC'; did you mean 'FedADC'"):
         RunSpec(parts=["FedADCC"])
+
+
+def test_methods_that_need_other_settings_are_refused_unless_the_run_says_which(
+    refuses, tmp_path, monkeypatch
+):
+    lines = (
+        "Heavy: {parts: [fedprox], with: {epochs: 3}}",
+        "Light: {parts: [asd], with: {epochs: 1}}",
+    )
+    (tmp_path / "compositions.yaml").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    with refuses("parts: its methods need epochs = 3 and 1; set epochs"):
+        RunSpec(parts=["Heavy", "Light"])
+    assert RunSpec(parts=["Heavy", "Light"], epochs=2).epochs == 2

@@ -71,3 +71,10 @@ def test_every_column_of_a_run_is_declared():
     assert set(found) <= columns(spec)
     bare = (name.removeprefix("val_").partition("[")[0] for name in columns(spec))
     assert all(meaning(name) for name in bare)
+
+
+@pytest.mark.parametrize("params", [{"regression": True}, {}])
+def test_runs_on_numbers_have_a_loss_and_no_accuracy(params):
+    found = columns(RunSpec(dataset={"file": {"path": "a.csv", **params}}, validation=0.1))
+    assert {"loss", "val_loss"} <= found
+    assert ("accuracy" in found, "val_macro_f1" in found) == (not params, not params)

@@ -1,6 +1,7 @@
 """Tables that no run is needed for: what the code declares, beside what a paper prints."""
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from fedbench.base.files import read_text
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import Place, Printed, Stat
 from fedbench.report import build
+from fedbench.report.facts.derived_from_settings import constant
 from fedbench.report.tables.export import to_csv
-from fedbench.report.tables.facts import FactRow, FactTable, fact_table, shown
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, fact_table, shown
+from fedbench.spec import Choice, RunSpec
 from tests.report.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]
@@ -194,3 +197,24 @@ def test_what_an_embedded_source_says_is_true(name, tmp_path):
     assert data.classes == says["CLASSES"]
     assert (len(data.y_train), len(data.y_test)) == says["SAMPLES"]
     assert data.shape == says.get("SHAPE", data.shape)
+
+
+def test_what_a_source_says_of_itself_follows_its_parameters():
+    pairs = {"digitpairs": {"classes": 10, "train": 20, "test": 5}}
+    run = RunSpec(dataset=pairs, clients=4)
+    assert (constant(run, "CLASSES"), constant(run, "SAMPLES")) == (10, (200, 50))
+    assert constant(RunSpec(dataset="digits"), "SAMPLES") == (1_442, 355)
+
+
+@dataclass(frozen=True)
+class Ragged(Fact):
+    """One value too few."""
+
+    def table(self, reader):
+        return FactTable("Name", {"": ("a", "b")}, (FactRow("x", (1,)),))
+
+
+def test_a_row_of_another_length_is_refused(refuses, paper, monkeypatch):
+    monkeypatch.setattr(Choice, "build", lambda self, kind: Ragged())
+    with refuses(r"facts.costs: .*: the row 'x' has 1 values where the columns are 2"):
+        fact_table("costs", paper, Printed(Path("made.printed.csv"), {}))

@@ -15,9 +15,12 @@ from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
+from fedbench.report.kinds import by_local_step
+from fedbench.report.kinds.curves import _passes_per_round
 from fedbench.report.kinds.probe_figures import _mean
 from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import signed
+from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 
@@ -519,3 +522,18 @@ def test_boxes_have_their_quartiles_in_numbers(made):
     of_first = values[values["at"] == first["at"]]["value"]
     assert first["50%"] == of_first.median()
     assert first["count"] == len(of_first)
+
+
+@pytest.mark.parametrize(("work", "epochs"), [({"uniform": {"least": 1}}, 3), ("stragglers", 3.2)])
+def test_units_count_the_work_that_clients_make(work, epochs):
+    run = RunSpec(dataset="digits", epochs=5, work=work)  # stragglers: 0.1 · 5 + 0.9 · 3
+    assert _passes_per_round(run) == pytest.approx(epochs)
+
+
+def test_boxes_take_a_column_by_any_name_and_no_words(refuses, monkeypatch):
+    monkeypatch.setattr(by_local_step, "_require_columns", lambda *_: None)  # of no probe of ours
+    table = pd.DataFrame({"local step": [0, 1], "who": ["a", "b"], "value": [1.0, 2.0]})
+    kind = registry.build("figure", "boxes", {"column": "value", "by": "local step"})
+    assert kind._values(table)["at"].tolist() == [0, 1]
+    with refuses("boxes: the column 'who' of steps has no numbers"):
+        registry.build("figure", "boxes", {"column": "value", "by": "who"})._values(table)

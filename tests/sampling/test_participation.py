@@ -12,6 +12,7 @@ from fedbench.base import seeds
 from fedbench.engine.assemble import assemble, check_choices
 from fedbench.engine.rounds import open_round
 from fedbench.engine.training import Training
+from fedbench.methods.feddisco import FedDisco
 from fedbench.sampling.sampler import Cyclic, Markov, PowerOfChoice, Proportional, Sampler
 from fedbench.store import RunFolder
 
@@ -163,3 +164,40 @@ def test_what_does_not_fit_is_refused_when_a_grid_is_planned(sampler, said):
     spec = RunSpec(clients=4, participation=0.5, sampler=sampler)
     with pytest.raises(FedbenchError, match=said):
         check_choices([("here", spec)])
+
+
+@dataclass(frozen=True)
+class Covers(Sampler):
+    """Strikes out the labels of whom it draws."""
+
+    def __call__(self, rng, K, participation, labels):
+        first = int(labels.sum(axis=1).argmax())
+        labels[first] = 0
+        return [first]
+
+
+def test_a_rule_may_write_into_the_counts_that_it_is_given():
+    made = replace(problem(), sampler=Covers())
+    assert [open_round(made, made.fed.start, t).clients for t in range(2)] == [[3], [3]]
+    assert made.label_counts.sum(axis=1).tolist() == SIZES
+
+
+@dataclass(frozen=True)
+class Wants(Sampler):
+    """Asks for what no rule is given."""
+
+    def __call__(self, rng, K, participation, labels, sizes):
+        return [0]
+
+
+def test_what_a_rule_may_not_ask_for_is_named(refuses):
+    made = replace(problem(), sampler=Wants())
+    with refuses(r"Wants.__call__: missing .*'sizes'; .* may take t, always, losses"):
+        open_round(made, made.fed.start, 0)
+
+
+def test_feddisco_counts_a_client_as_often_as_it_was_drawn():
+    made = problem(sampler="proportional", participation=1.0, weights="samples")
+    r = open_round(made, made.fed.start, 0)
+    assert float(r.times.max()) > 1
+    assert FedDisco(a=0, b=0).weigh(r.p, r).tolist() == pytest.approx(r.p.tolist())

@@ -30,11 +30,14 @@ _LAYERS = {
 
 
 def constant(run: RunSpec, name: str) -> Any:
-    """The class constant `name` of the run's data source; raises `FedbenchError` if it has none."""
-    entry = registry.find("dataset", run.dataset.name)
-    if name not in entry.constants:
+    """What the run's data source says of itself, with its parameters; or `FedbenchError`."""
+    source = run.dataset.build("dataset")
+    found = source.samples() if name == "SAMPLES" else getattr(source, name, None)
+    if name == "CLASSES":
+        found = getattr(source, "classes", found)
+    if found is None:
         raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
-    return entry.constants[name]
+    return found
 
 
 def _client_sizes(run: RunSpec) -> tuple[int, list[int]]:

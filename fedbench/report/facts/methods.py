@@ -181,7 +181,7 @@ def _phases(parts: list[Any], epochs: int) -> tuple[list[Terms], list[Terms]]:
     return local, [step, Counter({"m": maintain, "": one["ops_maintain"] - maintain})]
 
 
-def large_cost(parts: list[Any], epochs: int, m: int = 1) -> Terms:
+def large_cost(parts: list[Any], epochs: float, m: int = 1) -> Terms:
     """The added cost for a model so large that nothing but models counts."""
     from fedbench.core.part import LARGE  # only here, as it loads torch
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checks import BelowOne, Count, Natural
-from fedbench.base.errors import require_among
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.paper.metrics import Metric, columns_of
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
@@ -78,7 +78,11 @@ class Boxes(Kind):
         """Columns `at` and `value`; without rows of step −1, which are about a whole round."""
         if table.empty:
             return table
-        rows = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
+        for name in (self.by, self.column):
+            if table[name].dtype.kind not in "iufb":
+                raise FedbenchError(f"boxes: the column '{name}' of {self.table} has no numbers")
+        rows = table.dropna(subset=[self.column])
+        rows = rows[rows[self.by] >= 0]
         if self.per == "round":
             keys = dict.fromkeys(["seed", "round", self.by])
             rows = rows.groupby([*keys])[self.column].mean().reset_index()

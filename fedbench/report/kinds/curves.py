@@ -24,9 +24,10 @@ def _passes_per_round(run: RunSpec) -> float:
     epochs = run.local_epochs
     if epochs is None:
         raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
-    cost = large_cost([part.build("method") for part in run.parts], epochs)
+    made = float(run.work.build("work").mean(epochs))
+    cost = large_cost([part.build("method") for part in run.parts], made)
     once = cost["teachers"]
-    return float(epochs * (1 + cost["forward"] - once) + once)
+    return made * (1 + cost["forward"] - once) + once
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}

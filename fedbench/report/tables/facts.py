@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fedbench.base.checks import Checked, checked
-from fedbench.base.errors import require_among
+from fedbench.base.errors import FedbenchError, require_among, require_returned
 from fedbench.paper.axis_levels import Settings, known_levels, layered, level_settings
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import Place, Printed
@@ -119,6 +119,12 @@ class Fact(Checked, ABC):
 def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
     """The table of facts `key`; `FedbenchError` on a printed number that it does not show."""
     reader = PaperReader(key, paper, printed)
-    table: FactTable = paper.facts[key].kind.build("facts").table(reader)
+    kind = paper.facts[key].kind
+    table: FactTable = kind.build("facts").table(reader)
+    require_returned(f"facts.{key}: {kind.name}.table", table, FactTable)
+    for row in table.rows:
+        if len(row.values) != len(table.heads) - 1:
+            told = f"{len(row.values)} values where the columns are {len(table.heads) - 1}"
+            raise FedbenchError(f"facts.{key}: {kind.name}: the row '{row.name}' has {told}")
     printed.refuse_strangers(key, reader.asked)
     return table

@@ -22,13 +22,13 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
-        require_hooks(f"parts: '{names[i]}'", type(part), Part, some=not part.SETTINGS)
         _refuse_untyped(part, names[i])
         _refuse_unknown(part, names[i])
         _refuse_signatures(part)
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)
+        require_hooks(f"parts: '{names[i]}'", type(part), Part, some=not part.SETTINGS)
     _refuse_rivals(parts, names)
 
 

@@ -37,8 +37,9 @@ def data(
     dataset: Annotated[str, typer.Argument(help=options.DATA_SET)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
     data_dir: options.DataFolder = None,
+    out: Annotated[Path | None, typer.Option(help="File for the JSON. Default: print it.")] = None,
 ) -> None:
-    """Load a data set, downloading it where that is possible, and print what it is as JSON.
+    """Load a data set, downloading it where that is possible, and say what it is as JSON.
 
     Of a table that is each column that is used as a feature, and warnings of those that are hardly
     one: an index, a constant, or what alone tells the label.
@@ -62,7 +63,11 @@ def data(
     if is_table(loaded):
         facts["features"] = described(loaded)
         facts |= {"warnings": found} if (found := [*suspicions(loaded)]) else {}
-    print_json(facts | {"origin": dict(loaded.origin), "checksum": loaded.checksum}, indent=2)
+    facts |= {"origin": dict(loaded.origin), "checksum": loaded.checksum}
+    if out:  # whole or not at all
+        write_text(out, json.dumps(facts, indent=2) + "\n")
+    else:
+        print_json(facts, indent=2)
 
 
 @app.command(rich_help_panel=Panel.steps)

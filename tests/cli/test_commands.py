@@ -118,8 +118,10 @@ def test_plan_prints_runs_passes_and_hours(cli):
     assert len(plan["runs"]) == searched * (10 + 6) + at_a_rate * 10
 
 
-def test_data_prints_facts(cli):
+def test_data_prints_or_writes_facts(cli, tmp_path):
     facts = json.loads(cli("data", "digits").output)
+    cli("data", "digits", "--out", tmp_path / "deep/digits.json")
+    assert json.loads((tmp_path / "deep/digits.json").read_text()) == facts
     assert (facts["train"], facts["test"], facts["classes"]) == (1442, 355, 10)
     assert facts["samples"] == "images of (channels, height, width) = (1, 8, 8)"
     assert not {"features", "warnings"} & set(facts)

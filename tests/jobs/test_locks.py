@@ -8,7 +8,7 @@ import pytest
 
 from fedbench.base.files import atomic, begins
 from fedbench.jobs.workflow_start_and_end import claim, hold, tidy, unlock
-from tests.project import make_project, snakemake
+from tests.project import ROOT, make_project, snakemake
 
 FORK = multiprocessing.get_context("fork")
 
@@ -139,3 +139,10 @@ def test_two_workflows_do_not_write_the_same_plan(refuses, tmp_path):
     process.kill()
     process.join()
     claim(tmp_path, "paper")
+
+
+def test_no_rule_writes_its_output_by_the_shell():
+    # which leaves what a killed process has not written to its end, under a name nobody deletes
+    texts = [rules.read_text() for rules in (ROOT / "workflow/rules").glob("*.smk")]
+    assert any("> {log:q}" in text for text in texts)
+    assert not any("> {output" in text for text in texts)

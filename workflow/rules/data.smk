@@ -21,5 +21,5 @@ rule data:
         folder=DATA_DIR,
     shell:
         f"{FEDBENCH} "
-        "data {params.dataset:q} {params.folder} > {output:q}.$$.part 2> {log:q} "
-        "&& mv {output:q}.$$.part {output:q} || (cat {log:q} >&2; exit 1)"
+        "data {params.dataset:q} {params.folder} --out {output:q} "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

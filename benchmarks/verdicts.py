@@ -27,7 +27,7 @@ from fedbench.paper.paper import Paper
 from fedbench.report.claims.compared_sides import Coords
 from fedbench.report.claims.comparison_tree import Node, expand
 from fedbench.report.claims.comparisons import Comparison
-from fedbench.report.claims.evidence import Numbers, Repeats
+from fedbench.report.claims.evidence import PrintedNumbers, Repeats
 from fedbench.report.claims.judge import ERROR_RATES
 from fedbench.report.claims.tests import ErrorRates, Verdict
 
@@ -89,7 +89,7 @@ class Setting:
         return expand("c", made.claims["c"], made)  # type: ignore[arg-type]
 
 
-class Drawn(Numbers):
+class Drawn(PrintedNumbers):
     """The values of one made-up paper."""
 
     def __init__(self, setting: Setting, seeds: int, rng: np.random.Generator) -> None:

@@ -1,6 +1,7 @@
 """The command `show`: a run in the terminal, with its settings and its curve, or several curves."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -138,7 +139,11 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
     for mark, (label, histories) in zip("abcdefgh", read.items(), strict=False):
         runs = pd.concat([each.set_index("round")[plotted] for each in histories], axis=1)
         runs = runs.sort_index().ffill()
-        last, std = runs.iloc[-1].mean(), runs.iloc[-1].std()
+        for n, (folder, each) in enumerate(zip(named[label], histories, strict=True)):
+            diverged = (folder.record() or {}).get("status") == "diverged"
+            if diverged and not math.isfinite(each[plotted].iloc[-1]):  # which it keeps
+                runs.iloc[runs.index.get_loc(each["round"].iloc[-1]) :, n] = math.nan
+        last, std = runs.iloc[-1].mean(skipna=False), runs.iloc[-1].std(skipna=False)
         curves[mark] = runs.mean(axis=1)
         number = f"{last:.4g}" + (f" ± {std:.2g}" if len(histories) > 1 else "")
         ids = "\n".join(folder.path.name for folder in named[label])

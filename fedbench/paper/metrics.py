@@ -217,6 +217,12 @@ class Metric:
         return varies or spent or self._meaning.better == "lower"
 
     @property
+    def is_cost(self) -> bool:
+        """Whether it is what a run spent to its end, of which one that diverged spent less."""
+        spent = ENGINE.keys() - {"train_loss", "round_seconds"}
+        return self._base in spent and self._meaning.better == "lower" and self.target is None
+
+    @property
     def is_ranked(self) -> bool:
         """Whether one value is better than another."""
         return self._meaning.better != "" or self.target is not None

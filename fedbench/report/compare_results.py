@@ -73,6 +73,6 @@ def _p(one: Values, other: Values) -> float:
     first, second = ([value for value in values if value is not None] for values in (one, other))
     if min(len(first), len(second)) < 2 or not np.isfinite([*first, *second]).all():
         return np.nan
-    if len({*first}) == len({*second}) == 1:  # no spread on either side
+    if first == second or len({*first}) == len({*second}) == 1:  # no spread, or no difference
         return float(first[0] == second[0])
     return float(stats.ttest_ind(first, second, equal_var=False).pvalue)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
@@ -91,7 +92,7 @@ class Published:
         return Published(**{name: {k: x for k, x in of.items() if keep(k)} for name, of in things})
 
 
-def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
+def published(table: str = "runs", folder: Path | str | None = None) -> pd.DataFrame:
     """A table of all published runs, joined over papers and days.
 
     table: 'runs', 'rounds', 'probes', 'searches' or 'data', or a table within probes, such as
@@ -105,15 +106,23 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
         runs = fedbench.published("runs").query("not trial and not outdated")
         runs.groupby(["paper", "dataset", "method"])["accuracy_final"].mean()
     """
-    place = folder or next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
+    usual = next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
+    place = Path(folder or usual)
     kind = table if table in TABLES else "probes"
     files = [file for paper in matching(place, "*/") for file in matching(paper, f"{kind}-*")]
-    frame = parquet_frames.in_pandas(parquet_frames.stacked([_read(file) for file in files]))
+    tables, seen = list[pa.Table](), set[str]()
+    for read in map(_read, files):
+        if kind in ("rounds", "probes"):  # of a run that two papers share, once
+            ids = set(read["run_id"].unique().to_pylist())
+            new = pa.array(sorted(ids - seen), read["run_id"].type)
+            read, seen = read.filter(pc.is_in(read["run_id"], new)), seen | ids
+        tables.append(read)
+    frame = parquet_frames.in_pandas(parquet_frames.stacked(tables))
     if kind != table and not frame.empty:
         frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
     if frame.empty:
-        tables = ", ".join(TABLES)
-        raise FedbenchError(f"{place}: no table '{table}' is published; tables: {tables}")
+        names = ", ".join(TABLES)
+        raise FedbenchError(f"{place}: no table '{table}' is published; tables: {names}")
     if table == "runs":
         settings = [json.loads(record)["settings"] for record in frame["record"]]
         frame.insert(4, "outdated", [is_outdated(each) for each in settings])

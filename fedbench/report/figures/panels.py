@@ -2,7 +2,7 @@
 
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -71,8 +71,10 @@ class Hue:
     @property
     def near(self) -> float | None:
         """Below this a value may be that of guessing; None of what does not score labels."""
-        guess = self.collected.guess_of(self.cells[0].run.dataset)
-        return guess.limit * self.factor if guess and Metric(self.metric).is_of_labels else None
+        limit = collected_frames.mean_limit(
+            (cell.run for cell in self.cells), self.collected.guess_of
+        )
+        return limit * self.factor if limit and Metric(self.metric).is_of_labels else None
 
     @cached_property
     def readings(self) -> pd.DataFrame:
@@ -94,8 +96,8 @@ class Hue:
 
     def first(self, name: str) -> pd.DataFrame:
         """The table of the first run that has it, for what cannot be averaged over seeds."""
-        table = self.table(name)
-        return table if table.empty else table[table["seed"] == table["seed"].iloc[0]]
+        ones = (replace(self, cells=(cell,)).table(name) for cell in self.measured)
+        return next((table for table in ones if len(table)), pd.DataFrame())
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,6 +25,8 @@ def _passes_per_round(run: RunSpec) -> float:
     epochs = run.local_epochs
     if epochs is None:
         raise FedbenchError(f"run {run.id}: steps = {run.steps}, but x: units counts epochs")
+    if run.tune and not {"epochs", "steps", "work"}.isdisjoint(run.tune.grid):
+        raise FedbenchError(f"run {run.id}: its search chooses the work that x: units counts")
     made = float(run.work.build("work").mean(epochs))
     cost = large_cost([part.build("method") for part in run.parts], made)
     once = cost["teachers"]
@@ -61,8 +64,8 @@ class Curves(Kind):
 
     def require(self, panel: Panel) -> None:
         """Refuse units of runs that count no epochs."""
-        for hue in panel.hues if self.x == "units" else ():
-            _passes_per_round(hue.cells[0].run)
+        for cell in (cell for hue in panel.hues for cell in hue.cells if self.x == "units"):
+            _passes_per_round(cell.run)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
@@ -125,7 +128,7 @@ class Curves(Kind):
         if self.x == "round":
             return rounds
         if self.x == "units":
-            return rounds * _passes_per_round(hue.cells[0].run)
+            return rounds * fmean(_passes_per_round(cell.run) for cell in hue.cells)
         along = hue.history(self.x).mean(axis=1).reindex(rounds)
         if along.isna().all():
             raise FedbenchError(f"figure kind curves: x = '{self.x}', but no run has this column")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
@@ -249,10 +250,10 @@ def _point(hue: Hue, cost: str) -> Point | None:
     scores, costs = hue.readings.set_index("run")["value"].dropna(), hue.collected.values(cost)
     if hue.diverged or not hue.planned <= {*scores.index} & costs.keys():
         return None
-    mean = fmean(costs[run] for run in hue.planned)
-    if mean == float("inf"):
+    mean, score = fmean(costs[run] for run in hue.planned), float(scores.mean())
+    if not (isfinite(mean) and isfinite(score)):
         return None
-    return Point(hue, mean, float(scores.mean()), _over_seeds(hue.readings))
+    return Point(hue, mean, score, _over_seeds(hue.readings))
 
 
 def _over_seeds(readings: pd.DataFrame) -> float:

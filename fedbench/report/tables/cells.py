@@ -132,9 +132,14 @@ class TableCell:
 
 
 def comparable(cell: TableCell, table: Table) -> float:
-    """The measured mean at the table's digits, of which more is better; −∞ if it is not finite."""
-    mean = cell.measured.mean if cell.measured else float("nan")
-    sign = -1 if Metric(cell.place.metric).lower_is_better else 1
+    """The measured mean at the table's digits, of which more is better; −∞ if it is not finite.
+
+    What runs cost that diverged, and so ended early, is no cost to compare.
+    """
+    metric, lost = Metric(cell.place.metric), float("nan")
+    mean = cell.measured.mean if cell.measured else lost
+    mean = lost if metric.is_cost and cell.diverged else mean
+    sign = -1 if metric.lower_is_better else 1
     return sign * round(mean, table.digits) if math.isfinite(mean) else -math.inf
 
 

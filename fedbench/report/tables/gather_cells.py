@@ -16,7 +16,7 @@ from fedbench.paper.yaml_notation import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import collected_frames
-from fedbench.report.values.collected_frames import GuessOf, declared
+from fedbench.report.values.collected_frames import GuessOf, declared, mean_limit
 from fedbench.report.values.numbers import point_name
 
 
@@ -41,7 +41,7 @@ def table_cells(
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}
-            guess = guess_of(cells[0].run.dataset)
+            limit = mean_limit((cell.run for cell in cells), guess_of) if labels else None
             found.append(
                 TableCell(
                     place=place,
@@ -50,7 +50,7 @@ def table_cells(
                     printed=printed.numbers.get(place),
                     runs=tuple(run_of(cell, values, asked) for cell in cells),
                     substituted=merged(cell.substituted for cell in cells),
-                    near=guess.limit * factor if guess and labels else None,
+                    near=limit * factor if limit else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
                 )
             )

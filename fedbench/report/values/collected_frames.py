@@ -1,20 +1,22 @@
 """What was collected of a paper: a value or a curve per run, tables, and what guessing gives."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
+from statistics import fmean
 
+import numpy as np
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper import history_metrics
-from fedbench.paper.metrics import is_accuracy
+from fedbench.paper.metrics import Metric, is_accuracy
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, select
@@ -80,14 +82,22 @@ def tuned(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
-    """The metric, evaluated rounds × collected runs; a diverged run keeps its last value."""
+    """The metric, evaluated rounds × collected runs; a diverged run keeps its last value, or none.
+
+    None is kept where its last round has no finite one, as a loss has not.
+    """
     evaluated = ((*range(run.eval_every, run.rounds, run.eval_every), run.rounds) for run in runs)
     rounds = sorted({*chain(*evaluated)})
     if metric not in frame:
         return pd.DataFrame(index=rounds)
     rows = frame[frame["run_id"].isin([run.id for run in runs])]
     table = rows.pivot(index="round", columns="run_id", values=metric)
-    return table.reindex(sorted({*table.index, *rounds})).ffill().loc[rounds]
+    table = table.reindex(sorted({*table.index, *rounds})).ffill()
+    ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
+    lost = ends[~np.isfinite(ends[metric].astype(float))]
+    for run, at in zip(lost["run_id"], lost["round"], strict=True):
+        table.loc[at:, run] = np.nan
+    return table.loc[rounds]
 
 
 _POINTS = 0.05  # a difference that matters, as an accuracy
@@ -132,6 +142,13 @@ class Guess:
 GuessOf = Callable[[Choice], Guess | None]
 
 
+def mean_limit(runs: Iterable[RunSpec], guess_of: GuessOf) -> float | None:
+    """The mean of `Guess.limit` over the data sets of these runs; None if one says too little."""
+    sets = {data_key(run.dataset): run.dataset for run in runs}.values()
+    limits = [guess.limit if (guess := guess_of(each)) else None for each in sets]
+    return None if None in limits else fmean(filter(None, limits))
+
+
 def declared(dataset: Choice) -> Guess | None:
     """What guessing gives on a data set that says so without being loaded."""
     try:
@@ -159,9 +176,14 @@ class Collected:
         return states(self.frame)
 
     def values(self, metric: str) -> dict[str, float]:
-        """The metric of each run at its moment, else after the last round; scores of 1."""
+        """The metric of each run at its moment, else after the last round; scores of 1.
+
+        What a run costs that diverged is infinite: its end was not reached.
+        """
         if metric not in self._values:
-            self._values[metric] = history_metrics.values(self.frame, metric, "final")
+            found = history_metrics.values(self.frame, metric, "final")
+            lost = filter(self.diverged, found) if Metric(metric).is_cost else ()
+            self._values[metric] = found | dict.fromkeys(lost, inf)
         return self._values[metric]
 
     def diverged(self, run: str) -> bool:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fedbench.report.compare_results import Side, compare
+from fedbench.report.compare_results import Side, _p, compare
 from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results, write_frame
 from tests.report.report_case import FULL, case, frame_of
@@ -77,3 +77,7 @@ def test_cells_of_one_side_alone_are_counted(side):
 )
 def test_a_mean_with_its_deviation(mean, deviation, text):
     assert with_deviation(mean, deviation, 2) == text
+
+
+def test_equal_values_are_no_difference_and_no_warning():
+    assert _p((0.5, 0.5 + 1e-16, 0.6), (0.5, 0.5 + 1e-16, 0.6)) == 1

@@ -3,10 +3,12 @@
 import pandas as pd
 import pytest
 
+from fedbench import RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.history_metrics import values
-from fedbench.report.values.collected_frames import read
+from fedbench.report.values.collected_frames import Collected, Guess, curves, mean_limit, read
 
+NAN = float("nan")
 GOOD = {"run_id": ["a", "a"], "status": "finished", "round": [1, 2], "rounds": 2, "eval_every": 1}
 
 
@@ -61,3 +63,36 @@ def test_columns_and_rounds(tmp_path):
     assert refusal(file, twice) == f"run a has round 2 twice{again}"
     text = pd.DataFrame(GOOD | {"accuracy": ["high", "low"]})
     assert refusal(file, text) == f"column 'accuracy' has no numbers{again}"
+
+
+def test_what_a_diverged_run_cost_is_infinite_but_up_to_a_target(tmp_path):
+    both = [GOOD | {"run_id": "b", "status": "diverged", "round": [1, 1]}, GOOD]
+    cost = {"sample_passes": [10.0, 20.0], "accuracy": [0.5, 0.6], "train_loss": [2.0, 1.0]}
+    frame = pd.concat([pd.DataFrame(each | cost) for each in both])
+    frame = frame[~((frame["run_id"] == "b") & (frame["sample_passes"] == 20))]
+    found = Collected(frame, tmp_path)
+    assert found.values("sample_passes") == {"a": 20, "b": float("inf")}
+    assert found.values("sample_passes@to:0.5") == {"a": 10, "b": 10}
+    assert found.values("train_loss") == {"a": 1.0, "b": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("status", "last", "filled"),
+    [("diverged", NAN, [2.0, NAN, NAN]), ("diverged", 3.0, [2.0, 3.0, 3.0]),
+     ("finished", NAN, [2.0, 2.0, 2.0])],
+)  # fmt: skip
+def test_a_diverged_run_keeps_its_last_value_or_that_it_has_none(status, last, filled):
+    run = RunSpec(rounds=3)
+    frame = pd.DataFrame({"run_id": run.id, "status": status, "round": [1, 2], "loss": [2.0, last]})
+    kept = curves(frame, "loss", [run])[run.id]
+    assert kept.tolist() == pytest.approx(filled, nan_ok=True)
+
+
+def test_the_limit_of_guessing_is_the_mean_of_the_data_sets():
+    guesses = {"digits": Guess(0.1, 400, 1000), "toy": Guess(0.25, 400, 1000), "file": None}
+    runs = [RunSpec(dataset=name, seed=seed) for name in ("digits", "toy") for seed in (0, 1)]
+    limit = mean_limit(runs, lambda dataset: guesses[dataset.name])
+    assert limit == mean_limit(runs[::-1], lambda dataset: guesses[dataset.name])
+    assert limit == pytest.approx((guesses["digits"].limit + guesses["toy"].limit) / 2)
+    alone = [RunSpec(dataset="file"), *runs]
+    assert mean_limit(alone, lambda dataset: guesses[dataset.name]) is None

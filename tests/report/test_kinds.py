@@ -537,3 +537,9 @@ def test_boxes_take_a_column_by_any_name_and_no_words(refuses, monkeypatch):
     assert kind._values(table)["at"].tolist() == [0, 1]
     with refuses("boxes: the column 'who' of steps has no numbers"):
         registry.build("figure", "boxes", {"column": "value", "by": "who"})._values(table)
+
+
+def test_units_of_epochs_that_a_search_chooses_are_refused(refuses):
+    run = RunSpec(dataset="digits", tune={"grid": {"epochs": [1, 2]}})
+    with refuses("its search chooses the work that x: units counts"):
+        _passes_per_round(run)

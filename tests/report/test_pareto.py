@@ -150,3 +150,11 @@ def test_a_page_names_grey_points_under_the_pointer() -> None:
     assert inline(svg, "f") == (
         '<svg><g><title>&lt;b> &amp; c: 53 at 744</title><path/></g><g id="f-panel-1"/></svg>'
     )
+
+
+def test_a_method_without_a_finite_score_has_no_point(tmp_path):
+    plan = case(tmp_path)
+    frame = frame_of(plan, {seed: [0.1, 0.2] for seed in range(3)}, "A").assign(megabytes=1.0)
+    kind = {"pareto": {"cost": "megabytes"}}
+    drawn = figure_of(plan, frame, where={"alpha": 1}, metric="round@to:0.9", kind=kind)
+    assert _point(drawn.panels[0].hues[0], "megabytes") is None

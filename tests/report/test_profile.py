@@ -53,3 +53,15 @@ def test_a_method_without_runs_is_not_drawn(tmp_path):
 def test_what_is_no_cost_is_refused(tmp_path):
     with pytest.raises(FedbenchError, match="metric = 'accuracy' is no cost"):
         draw(profile(tmp_path, metric="accuracy"))
+
+
+def test_a_run_that_diverged_solves_nothing_however_little_it_cost(tmp_path):
+    plan = case(tmp_path)
+    frame = pd.concat(frame_of(plan, CURVES[method], method) for method in ("A", "<b>"))
+    lost = frame["run_id"].str.contains("fedprox")
+    frame["sample_passes"] = frame["round"].where(lost, 2 * frame["round"])
+    frame["status"] = lost.map({True: "diverged", False: "finished"})
+    kind = {"profile": {"base": "A"}}
+    drawn = figure_of(plan, frame, where={"alpha": 1}, metric="sample_passes", kind=kind)
+    found = drawn.kind.numbers(drawn.panels).set_index("hue")
+    assert found["at_10"].tolist() == [1, 0]

@@ -239,3 +239,13 @@ def test_columns_of_a_clock_are_no_numbers_of_a_run():
     assert one.checksum != slower.checksum
     assert not one.same_numbers(run(AVG, 0.6))
     assert not one.same_numbers(replace(one, tables={"rounds": one.tables["rounds"]}))
+
+
+def test_rows_of_a_run_that_two_papers_share_are_there_once(files, tmp_path):
+    write_published(Published({AVG.id: CONTENT.runs[AVG.id]}), tmp_path / "other", "2026-11-28", {})
+    assert fedbench.published("runs", str(tmp_path))["paper"].tolist() == ["other", "tiny", "tiny"]
+    assert (
+        fedbench.published("rounds", str(tmp_path))["run_id"].tolist()
+        == [AVG.id] * 2 + [PROX.id] * 2
+    )
+    assert len(fedbench.published("paths", str(tmp_path))) == 2

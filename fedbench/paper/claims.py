@@ -65,7 +65,7 @@ class Contest(Statement):
 
     winner: Side
     """Who is better, varies less or is faster: a level of `method`, a list of them, levels by axis,
-    or in a claim of the kind `greater` a number."""
+    or in a claim of the kind `greater` a number, in percent of a score as in `target`."""
     loser: Side = OTHERS
     """Who is not: as `winner`, or 'others' for all other levels of the axes that it names."""
 

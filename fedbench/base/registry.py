@@ -67,7 +67,8 @@ class Entry:
         if found != wanted:
             other = f"; as it derives from {found}, put it into {folders[found]}/" if found else ""
             raise FedbenchError(f"{self.file}: {self.attribute} must derive from {wanted}{other}")
-        base = next(c for c in cls.__mro__ if c.__name__ == wanted)
+        shipped = (c for c in cls.__mro__ if c.__module__.startswith("fedbench."))
+        base = next(c for c in shipped if c.__name__ == wanted)
         if wanted != "Part":  # which may have settings in place of hooks
             require_hooks(f"{self.file}: {self.attribute}", cls, base)
 

@@ -85,20 +85,27 @@ class ImageSet(Source):
         }  # fmt: skip
 
 
-def decoded(files: Sequence[Path], side: int | None = None) -> Iterator[Pixels]:
+def decoded(
+    files: Sequence[Path], side: int | None = None, upright: bool = False
+) -> Iterator[Pixels]:
     """The images of `read_image` in order; all cores work, and few are in memory at a time."""
     with ThreadPoolExecutor(cores()) as pool:
         for first in range(0, len(files), _CHUNK):
-            yield from pool.map(partial(read_image, side=side), files[first : first + _CHUNK])
+            yield from pool.map(
+                partial(read_image, side=side, upright=upright), files[first : first + _CHUNK]
+            )
 
 
-def read_image(file: Path, side: int | None = None) -> Pixels:
-    """The pixels (H, W, 3) of an image file, upright, in colour, as a square about its middle."""
+def read_image(file: Path, side: int | None = None, upright: bool = False) -> Pixels:
+    """The pixels (H, W, 3) of an image file, in colour, as a square of `side` about its middle.
+
+    With `upright` it is turned as the camera says, which torchvision does not do.
+    """
     remedy = "put a sound one in its place"
     with failing(f"{file}: the file is not a readable image", remedy), Image.open(file) as image:
         if image.mode[0] in "IF":  # `convert` would cut its values off at 255
             raise ValueError(f"mode {image.mode}: its pixels have more than 8 bits")
-        pixels = ImageOps.exif_transpose(image).convert("RGB")
+        pixels = (ImageOps.exif_transpose(image) if upright else image).convert("RGB")
     if side is not None:
         pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)
     return np.asarray(pixels)

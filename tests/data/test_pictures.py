@@ -146,8 +146,11 @@ def test_folders_are_read_upright_and_without_what_is_hidden(tmp_path):
     Image.fromarray(lying).save(tmp_path / "pets/a/0.png", exif=exif)
     data = Folder(path="pets", side=8).load(tmp_path)
     assert (data.classes, len(data.x_train) + len(data.x_test)) == (2, 10)
-    turned = image_sets.read_image(tmp_path / "pets/a/0.png", 8)
+    turned = image_sets.read_image(tmp_path / "pets/a/0.png", 8, upright=True)
     assert (turned[4:].min(), turned[:4].max()) == (255, 0)
+    assert any(np.array_equal(turned, x) for x in (*data.x_train, *data.x_test))
+    # public sets are read as torchvision reads them
+    assert np.array_equal(image_sets.read_image(tmp_path / "pets/a/0.png"), lying)
 
 
 def test_a_split_that_is_given_takes_no_seed(refuses, tmp_path):

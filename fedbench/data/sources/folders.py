@@ -52,7 +52,9 @@ class Folder(Source):
             elif (self.test, self.seed) != (Folder.test, Folder.seed):  # it would make other runs
                 raise FedbenchError("test and seed have no effect, as there are train/ and test/")
             classes, parts = numbered(["classes", "classes"], parts)
-        parts = [each._replace(x=np.stack([*decoded(each.x, self.side)])) for each in parts]
+        parts = [
+            each._replace(x=np.stack([*decoded(each.x, self.side, upright=True)])) for each in parts
+        ]
         origin["labels"] = ", ".join(map(str, classes))
         return dataset("folder", *parts, origin=origin, classes=len(classes))
 

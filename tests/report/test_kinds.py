@@ -1,6 +1,7 @@
 """Figures of every kind from a made-up paper: what stands in the axes, not how it looks."""
 
 import colorsys
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -16,7 +17,7 @@ from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds import by_local_step
-from fedbench.report.kinds.curves import _passes_per_round
+from fedbench.report.kinds.curves import Curves, _passes_per_round
 from fedbench.report.kinds.probe_figures import _mean
 from fedbench.report.values.collected_frames import Collected
 from fedbench.report.values.numbers import signed
@@ -543,3 +544,13 @@ def test_units_of_epochs_that_a_search_chooses_are_refused(refuses):
     run = RunSpec(dataset="digits", tune={"grid": {"epochs": [1, 2]}})
     with refuses("its search chooses the work that x: units counts"):
         _passes_per_round(run)
+
+
+def test_evaluations_that_a_run_has_not_made_are_not_averaged():
+    often, rarely = RunSpec(rounds=4), RunSpec(rounds=4, eval_every=2)
+    curves = pd.DataFrame({often.id: [1.0, 2.0, 3.0, 4.0], rarely.id: [np.nan, 1.0, 1.0, 3.0]})
+    cells = [SimpleNamespace(run_id=run.id, run=run) for run in (often, rarely)]
+    hue = SimpleNamespace(curves=curves.set_axis([1, 2, 3, 4]), cells=cells)
+    found = Curves(smooth=2)._smoothed(hue)
+    assert found[often.id].tolist() == [1, 1.5, 2.5, 3.5]
+    assert found[rarely.id].tolist()[1:] == [1, 1, 2]

@@ -120,7 +120,14 @@ class Curves(Kind):
         )  # fmt: skip
 
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
-        return hue.curves.rolling(self.smooth, min_periods=1).mean()
+        """Rounds × runs: each run's own evaluations averaged, and kept until its next one."""
+        curves, means = hue.curves, {}
+        runs = {cell.run_id: cell.run for cell in hue.cells if cell.run_id in curves}
+        for run_id, run in runs.items():
+            own = [t % run.eval_every == 0 or t == run.rounds for t in curves.index]
+            mean = curves.loc[own, run_id].rolling(self.smooth, min_periods=1).mean()
+            means[run_id] = mean.reindex(curves.index, method="ffill")
+        return pd.DataFrame(means, curves.index, [*curves])
 
     def _along(self, hue: Hue) -> NDArray[np.float64]:
         """Where each evaluated round stands on the bottom axis; NaN if runs do not say."""

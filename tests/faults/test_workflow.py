@@ -3,6 +3,7 @@
 Only where FEDBENCH_FAULTS says how often, in each way: each start of Snakemake takes seconds.
 """
 
+import contextlib
 import hashlib
 import os
 import random
@@ -147,8 +148,9 @@ def check(folder, undisturbed, before):
 
 def workers(process):
     for each in psutil.Process(process.pid).children(recursive=True):
-        if "train" in each.cmdline()[:4]:
-            yield each
+        with contextlib.suppress(psutil.Error):  # it has ended by now
+            if "train" in each.cmdline()[:4]:
+                yield each
 
 
 def kill_worker(process):

@@ -63,8 +63,7 @@ class Partition(Checked, ABC):
                     "class"
                 )
             every = np.arange(len(labels)) if rows is None else rows
-            offered = {"rows": every.copy, "groups": lambda: np.array(groups)}
-            # copies, which the rule may change
+            offered = {"rows": every.copy, "groups": lambda: np.array(groups)}  # it may change them
             more = asked_for(self.split, 3, **offered)
             drawn = self.split(labels.copy(), clients, rng, **more)
             require_returned("split", drawn, Iterable)

@@ -22,10 +22,13 @@ def digest(value: Any) -> str:
 
 def canonical(value: Any) -> Any:
     """The value as JSON spells it in one way: 1.0 is 1, a tuple is a list, keys are text."""
-    if isinstance(value, dict):
-        return {str(k): canonical(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [canonical(v) for v in value]
+    match value:
+        case str() | int() | None:
+            return value
+        case dict():
+            return {str(k): canonical(v) for k, v in value.items()}
+        case list() | tuple():
+            return [canonical(v) for v in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,11 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     write_bytes(path, text.encode())
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a mapping as a JSON file atomically."""
+    write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def read_text(path: Path) -> str:

@@ -1,6 +1,5 @@
 """The commands that the workflow's rules call, each for one step from data to report."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ import typer
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import write_text
+from fedbench.base.files import write_json, write_text
 from fedbench.base.processes import cores
 from fedbench.base.yamlfile import parse, read_value
 from fedbench.cli import options
@@ -65,7 +64,7 @@ def data(
         facts |= {"warnings": found} if (found := [*suspicions(loaded)]) else {}
     facts |= {"origin": dict(loaded.origin), "checksum": loaded.checksum}
     if out:  # whole or not at all
-        write_text(out, json.dumps(facts, indent=2) + "\n")
+        write_json(out, facts)
     else:
         print_json(facts, indent=2)
 
@@ -114,9 +113,10 @@ def select(
     from fedbench.plan.plan_file import PlanFile
     from fedbench.plan.search import select as choose
     from fedbench.store import Results
+    from fedbench.store.run import with_checksum
 
     winner = choose(PlanFile(plan).searched(search), results)
-    write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
+    write_json(Results(results).winner(search), with_checksum(winner))
 
 
 @app.command(rich_help_panel=Panel.steps)

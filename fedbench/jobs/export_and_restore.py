@@ -1,6 +1,5 @@
 """Publishes finished runs as tables that travel, and turns such tables back into runs."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,7 +9,7 @@ from typing import Any
 from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import canonical, digest
 from fedbench.base.errors import FedbenchError, at
-from fedbench.base.files import exists, matching, read_json, write_text
+from fedbench.base.files import exists, matching, read_json, write_json
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.spec import NUMERICS, Choice
@@ -26,7 +25,7 @@ from fedbench.store.published import (
     write_published,
 )
 from fedbench.store.results_folder import without_folders
-from fedbench.store.run import CHECKSUM, DONE, require_record
+from fedbench.store.run import CHECKSUM, DONE, require_record, with_checksum
 
 _WEIGHTS = "model.safetensors"  # which are not published
 _OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
@@ -147,9 +146,9 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
     places = {folders.data(key): each for key, each in new.data.items()}
-    places |= {folders.winner(key): each for key, each in new.searches.items()}
+    places |= {folders.winner(key): with_checksum(each) for key, each in new.searches.items()}
     for place, content in places.items():
-        write_text(place, json.dumps(content, indent=2) + "\n")
+        write_json(place, content)
     for key, run in meant.runs.items():
         folder, stamp = folders.run(key), folders.stamp(key)
         if key in new.runs:
@@ -187,9 +186,10 @@ def _there(
     winners = {search: folders.winner(search) for search in searches}
     facts = {key: folders.data(key) for key in data}
     told = {key: read_json(file) for key, file in facts.items() if exists(file)}
+    chosen = {search: read_json(file) for search, file in winners.items() if exists(file)}
     return Published(
         {run_id: run for run_id, run in runs.items() if run is not None},
-        {search: read_json(file) for search, file in winners.items() if exists(file)},
+        {k: {x: of[x] for x in of if x != CHECKSUM} for k, of in chosen.items()},
         {k: x | {"origin": without_folders(x.get("origin", {}))} for k, x in told.items()},
     )
 

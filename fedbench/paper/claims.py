@@ -52,11 +52,15 @@ class Statement(Said):
         named = [(name, getattr(self, name, None)) for name in _SIDES]
         return [(name, side) for name, side in named if side is not None]
 
+    def compared(self) -> list[Where]:
+        """The levels by axis that it compares with each other."""
+        sides = [side for _, side in self.sides() if isinstance(side, dict)]
+        return [getattr(self, "along", {}), *sides]
+
     def measured(self) -> Iterator[str]:
         """The metrics that it names itself, as such or as levels of the axis `metric`."""
         yield from self.metrics
-        sides = [side for _, side in self.sides() if isinstance(side, dict)]
-        for levels in (getattr(self, "along", {}), self.where, *sides):
+        for levels in (self.where, *self.compared()):
             yield from map(str, as_tuple(levels.get("metric", ())))
 
 
@@ -188,6 +192,8 @@ def faults(claim: SingleClaim) -> Iterator[str]:
     if claim.cells == "mean" and no_mean:
         told = "cells: mean is not defined for deviations, rounds and shares"
         yield f"{told}; use every, most or a number"
+    if "metric" in claim.where and any("metric" in levels for levels in claim.compared()):
+        yield "where.metric: what the claim compares names metrics itself; leave it out"
     match claim:
         case Trend():
             sizes = [len(levels) for levels in claim.along.values()]

@@ -25,6 +25,8 @@ from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, requir
 if TYPE_CHECKING:
     from fedbench.paper.paper import Paper
 
+_OF_PAGE = "claims own findings side-by-side figures methods deviations runs searches ranks"
+_SECTIONS = dict.fromkeys(_OF_PAGE.split(), "the paper's page has a section of that name")
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
 
@@ -37,6 +39,12 @@ def check_references(paper: "Paper") -> None:
         _check_grid(f"grids.{name}", grid, paper.levels)
         dotted = {key for key in paper.settings if "." in key}  # which are set after all fields
         _refuse_flattening("settings", grid, paper.levels, dotted)
+    keys = [key for key, _ in paper.everything()]
+    for key in keys:
+        require_free("a table or figure", key, _SECTIONS)
+        if keys.count(key) > 1:
+            told = "a table or figure of that name is there already; rename one of them"
+            raise FedbenchError(f"{key}: {told}")
     for key, item in paper.items():
         _check_item(f"{'tables' if isinstance(item, Table) else 'figures'}.{key}", item, paper)
     for key, facts in paper.facts.items():

@@ -23,6 +23,7 @@ from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of
 from fedbench.store import Results, RunFolder
 from fedbench.store.parquet_frames import in_pandas, stacked, with_columns
+from fedbench.store.run import is_as_written
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last accuracy", "mean": "the mean accuracy", "best": "the best accuracy"}
@@ -233,7 +234,7 @@ def resolved(run: RunSpec, results: Path) -> RunSpec:
         winner = read_json(file)
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    found = select(run, results)
+    found = winner if is_as_written(winner) else select(run, results)
     chosen, best = winner.get("chosen"), found.get("chosen")
     if best is None or chosen != best:
         told = f"says {chosen}, but by its trials the winner is {best}"

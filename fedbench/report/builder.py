@@ -4,8 +4,6 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -18,7 +16,6 @@ from fedbench.base.plugins import find_file
 from fedbench.paper.metrics import Metric
 from fedbench.paper.printed_numbers import Printed, printed_numbers
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner
 from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
@@ -38,7 +35,6 @@ from fedbench.report.tables.ranks import ranks
 from fedbench.report.template_words import say
 from fedbench.report.values import collected_frames
 from fedbench.report.values.collected_frames import Collected
-from fedbench.spec import RunSpec
 from fedbench.store import Results
 
 
@@ -175,16 +171,8 @@ def make_all(builder: Builder, workers: int) -> dict[Task, Made]:
             todo += [Task(name, kind, key) for key in getattr(paper, f"{kind}s")]
     if workers == 1:
         return {task: builder.make(task) for task in todo}
-    open_pool = partial(ProcessPoolExecutor, workers, initializer=_open, initargs=(builder,))
     try:
-        plan = builder.plan
-        cells = [cell for cell in plan.cells if cell.run_id in plan.searches]
-        searches = {(cell.paper, plan.searches[cell.run_id]): cell.run for cell in cells}
-        with open_pool() as pool:  # a search is chosen anew once, and not in each process
-            found = pool.map(_winners, searches.items(), chunksize=4)
-            for (name, _), winners in zip(searches, found, strict=True):
-                builder.collected[name].winners.update(winners)
-        with open_pool() as pool:
+        with ProcessPoolExecutor(workers, initializer=_open, initargs=(builder,)) as pool:
             promised = {task: pool.submit(_make, task) for task in todo if task.kind != "fact"}
             # facts, which are last, may load torch, which takes seconds: one process does them all
             facts = {task: builder.make(task) for task in todo if task.kind == "fact"}
@@ -201,13 +189,3 @@ def _open(builder: Builder) -> None:
 
 def _make(task: Task) -> Made:
     return _builder.make(task)
-
-
-def _winners(search: tuple[tuple[str, str], RunSpec]) -> dict[str, Winner]:
-    """What a paper's search and its earlier stages chose, if not told by this process before."""
-    (paper, key), run = search
-    winners = _builder.collected[paper].winners
-    known = {*winners}
-    with suppress(Exception):  # the parts that need them say what is wrong
-        _builder.collected[paper].winner(key, run)
-    return {stage: winner for stage, winner in winners.items() if stage not in known}

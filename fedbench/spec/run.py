@@ -1,7 +1,7 @@
 """The settings of one training run, and the identity that follows from them."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,13 @@ class RunSpec(RunSettings):
     their parts, and settings that they need are added unless they are given. Raises `FedbenchError`
     with one sentence on a wrong field, type or range.
     """
+
+    def __copy__(self) -> "RunSpec":
+        """A copy that `model_copy` may change: with an id and a trial of its own."""
+        copied = super().__copy__()
+        for known in ("id", "_trial"):
+            copied.__dict__.pop(known, None)
+        return copied
 
     @model_validator(mode="before")
     @classmethod
@@ -170,13 +177,16 @@ class RunSpec(RunSettings):
 
     def trial(self) -> "RunSpec":
         """What the trials of the search share: this run with the settings that `tune` names."""
-        if self.tune is None:
-            return self
-        for key in self.tune.trials:
-            require_among("tune.trials", "setting", key, _OF_TRIALS)
-        return self.changed(tune=None, **self.tune.trials)
+        return self if self.tune is None else self._trial
 
-    @property
+    @cached_property
+    def _trial(self) -> "RunSpec":
+        trials = self.tune.trials if self.tune else {}
+        for key in trials:
+            require_among("tune.trials", "setting", key, _OF_TRIALS)
+        return self.changed(tune=None, **trials)
+
+    @cached_property
     def id(self) -> str:
         """Readable words, the seed, and 12 hexadecimal digits of the settings' sha256."""
         words = [self.dataset.name, self.model.name, self.partition.name]

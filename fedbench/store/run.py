@@ -1,7 +1,6 @@
 """The folder of one run: its files, and the checks on them when they are read again."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -53,6 +52,11 @@ def with_checksum(record: Json) -> dict[str, Any]:
     return {**others, CHECKSUM: digest(others)}
 
 
+def is_as_written(content: Json) -> bool:
+    """Whether it has a checksum, which follows from its other fields."""
+    return CHECKSUM in content and content[CHECKSUM] == with_checksum(content)[CHECKSUM]
+
+
 def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Record:
     """The record's fields; raises `FedbenchError` naming one that is missing or damaged."""
     with failing(f"{file}: not a run's record", remedy, (FedbenchError,)):
@@ -82,7 +86,7 @@ class RunFolder:
         with failing(f"{file}: not a run's record in JSON", self._remedy, (FedbenchError,)):
             record = files.read_json(file)
         # records of earlier versions have no checksum
-        if CHECKSUM in record and record[CHECKSUM] != with_checksum(record)[CHECKSUM]:
+        if CHECKSUM in record and not is_as_written(record):
             raise self.damaged("run.json", "is not the record that the run wrote, by its checksum")
         if record.get("status") not in DONE:
             return None
@@ -189,7 +193,7 @@ class RunFolder:
             files.write_bytes(self.path / name, content)
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
         whole = with_checksum({**record, "files": sums})
-        files.write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
+        files.write_json(self.path / "run.json", whole)
         self.forget_checkpoint()
 
     def forget_checkpoint(self) -> None:

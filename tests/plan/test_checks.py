@@ -89,6 +89,11 @@ OVER += "claims: {a: {text: A., kind: greater, table: table1, "
          "3 is not allowed: both sides must name levels"),
         (PAPER + "claims: {a: {text: A., kind: spread, grid: main, winner: FedAvg, cells: mean}}",
          "cells: mean is not defined for deviations"),
+        (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: {metric: loss}, "
+                 "loser: {metric: accuracy}, where: {metric: accuracy}}}",
+         "claims.a: where.metric: what the claim compares names metrics itself"),
+        (PAPER.replace("  table1:", "  runs:"), "cannot be called 'runs'"),
+        (PAPER.replace("  fig1:", "  table1:"), "table1: a table or figure of that name is there"),
     ],
 )  # fmt: skip
 def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):

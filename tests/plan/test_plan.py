@@ -482,8 +482,8 @@ def test_without_copies_a_report_has_pages_and_csv_alone(tiny, tmp_path):
 
 def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     # it is a checksum of all settings, and most of the time that a plan of 100,000 runs takes
-    asked, known = [], RunSpec.id
-    monkeypatch.setattr(RunSpec, "id", property(lambda run: asked.append(1) or known.fget(run)))
+    asked, known = [], RunSpec.settings
+    monkeypatch.setattr(RunSpec, "settings", lambda run: asked.append(1) or known(run))
     plan = make_plan(tiny, "paper")
     paths = WorkflowPaths(plan, tiny, tiny)
     paths.jobs(24, 2, Speeds())
@@ -491,6 +491,8 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     by_table(plan, Speeds())
     to_json(plan)
     assert len(asked) == len(plan.cells) == 5
+    copied = plan.cells[0].run.model_copy(update={"seed": 7})
+    assert copied.id == plan.cells[0].run.changed(seed=7).id != plan.cells[0].run_id
 
 
 @pytest.mark.parametrize(

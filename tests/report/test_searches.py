@@ -1,18 +1,22 @@
 """What a page says of searches: each trial's score, the choice, and how much it says."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from fedbench.base.files import read_json, read_text, write_text
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import read_json, read_text, write_json, write_text
 from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.search import resolved
 from fedbench.report import build
 from fedbench.report.pages.runs import searches
 from fedbench.report.values.collected_frames import Collected
 from fedbench.store import Results
+from fedbench.store.run import with_checksum
 from tests.jobs.made_runs import SEARCHING, project
 
 PAPER = """
@@ -125,6 +129,21 @@ def test_a_winner_that_was_edited_or_deleted_is_chosen_anew(
     if content:
         results.winner(search).write_text(json.dumps(content))
     assert Collected(pd.DataFrame(), results.runs).winner(search, plan.runs[run_id]) == said
+
+
+def test_a_winner_that_is_as_it_was_written_needs_no_trials(tmp_path: Path) -> None:
+    plan = project(tmp_path, SEARCHING)
+    results = Results(tmp_path / "results")
+    run_id, search = next(iter(plan.searches.items()))
+    written = with_checksum(read_json(results.winner(search)))
+    write_json(results.winner(search), written)
+    shutil.rmtree(results.runs)
+    run = plan.runs[run_id]
+    assert Collected(pd.DataFrame(), results.runs).winner(search, run) == written
+    assert resolved(run, results.root) == run.changed(tune=None, lr=1)
+    write_json(results.winner(search), written | {"chosen": {"lr": 2}})
+    with pytest.raises(FedbenchError, match="not complete"):
+        resolved(run, results.root)
 
 
 def test_with_an_edited_trial_the_file_alone_says_what_was_chosen(tmp_path: Path) -> None:

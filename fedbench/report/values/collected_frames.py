@@ -13,6 +13,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
+from fedbench.base.checksums import canonical
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper import history_metrics
@@ -22,6 +23,7 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, select
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
+from fedbench.store.run import is_as_written
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
@@ -207,13 +209,14 @@ class Collected:
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
     def winner(self, search: str, run: RunSpec) -> Winner:
-        """What the search of a run chose: anew from its trials, or as its file says; or empty."""
+        """What the search of a run chose: as its file says, or else by its trials; or empty."""
         if search not in self.winners:
             results, found = Results(self.runs.parent), Winner()
             with suppress(FedbenchError):
-                found = read_json(results.winner(search))
-            with suppress(FedbenchError):  # sound trials, as the file may have been edited since
-                found = select(run, results.root, self.winners)
+                found = canonical(read_json(results.winner(search)))  # one spelling of a number
+            if not is_as_written(found):
+                with suppress(FedbenchError):  # trials that are sound
+                    found = select(run, results.root, self.winners)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()
             self.winners[search] = found if whole else {}
         return self.winners[search]

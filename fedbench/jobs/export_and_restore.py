@@ -25,7 +25,7 @@ from fedbench.store.published import (
     write_published,
 )
 from fedbench.store.results_folder import without_folders
-from fedbench.store.run import CHECKSUM, DONE, require_record, with_checksum
+from fedbench.store.run import CHECKSUM, DONE, is_as_written, require_record, with_checksum
 
 _WEIGHTS = "model.safetensors"  # which are not published
 _OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
@@ -186,12 +186,20 @@ def _there(
     winners = {search: folders.winner(search) for search in searches}
     facts = {key: folders.data(key) for key in data}
     told = {key: read_json(file) for key, file in facts.items() if exists(file)}
-    chosen = {search: read_json(file) for search, file in winners.items() if exists(file)}
     return Published(
         {run_id: run for run_id, run in runs.items() if run is not None},
-        {k: {x: of[x] for x in of if x != CHECKSUM} for k, of in chosen.items()},
+        {search: _winner(file) for search, file in winners.items() if exists(file)},
         {k: x | {"origin": without_folders(x.get("origin", {}))} for k, x in told.items()},
     )
+
+
+def _winner(file: Path) -> dict[str, Any]:
+    """What a search chose, as it travels; those of earlier versions have no checksum."""
+    winner = read_json(file)
+    if CHECKSUM in winner and not is_as_written(winner):
+        told = "is not what the search chose, by its checksum"
+        raise FedbenchError(f"{file}: {told}; delete it to have the winner chosen again")
+    return {name: value for name, value in winner.items() if name != CHECKSUM}
 
 
 def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base import files, registry
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import read_json, write_json
 from fedbench.jobs.collect import collect
 from fedbench.jobs.export_and_restore import export, exports_in, require_sound, restore, roles
 from fedbench.spec import NUMERICS
@@ -23,6 +25,7 @@ from fedbench.store.published import (
     read_published,
     write_published,
 )
+from fedbench.store.run import with_checksum
 from tests.jobs.made_runs import (
     CHECKSUM,
     SEARCHING,
@@ -300,6 +303,18 @@ def test_a_winner_that_is_spelled_in_another_way_is_the_same_winner(tmp_path):
     assert restore([file], results).there == len(plan.runs)
     assert winner.read_text() == respelled
     assert export(plan, "tiny", results, file.parent.parent).files == ()
+
+
+def test_a_winner_is_restored_as_it_was_chosen_and_an_edited_one_is_not_published(tmp_path):
+    plan, results = project(tmp_path, SEARCHING), tmp_path / "results"
+    winner = Results(results).winner(next(iter(plan.trials)))
+    write_json(winner, written := with_checksum(read_json(winner)))
+    file = runs_of(export(plan, "tiny", results, tmp_path / "out"))
+    restore([file], tmp_path / "again")
+    assert read_json(Results(tmp_path / "again").winner(winner.stem)) == written
+    write_json(winner, written | {"chosen": {"lr": 2}})
+    with pytest.raises(FedbenchError, match="is not what the search chose, by its checksum"):
+        export(plan, "tiny", results, tmp_path / "other")
 
 
 def test_what_a_failed_training_left_gives_way(plan, file, there):

@@ -20,6 +20,7 @@ from fedbench.base.plugins import search_also
 from fedbench.cli.catalogue import catalogue
 from fedbench.jobs.train import train
 from fedbench.paper.metrics import require_measured
+from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, write_plan
 from fedbench.plan.workflow_paths import plugin_files
@@ -384,6 +385,17 @@ def test_a_file_that_changes_after_it_was_read_is_not_imported(tmp_path, monkeyp
     plug(tmp_path, methods=f"{METHOD}\n")
     with pytest.raises(FedbenchError, match=r"mine\.py: was changed after it was read"):
         registry.build("method", "brand", {})
+
+
+def test_edited_data_of_the_user_s_own_are_another_data_set(tmp_path, monkeypatch):
+    line, keys, codes = RunSpec().dataset.model_copy(update={"name": "line"}), [], []
+    for place, text in (("old", DATA), ("new", DATA.replace("-1, 1", "-2, 2"))):
+        monkeypatch.chdir(plug(tmp_path / place, data=text))
+        keys.append(data_key(line))
+        codes.append(registry.find("dataset", "line").code)
+    assert keys[0] != keys[1]
+    assert [data_key(line, code) for code in codes] == keys  # of a record, what it was trained on
+    assert data_key(RunSpec().dataset) == "digits"
 
 
 def test_files_that_import_nothing_of_fedbench_and_tests_are_left_alone(tmp_path, monkeypatch):

@@ -43,6 +43,11 @@ class Entry:
     file: Path = Path()
     sha256: Mapping[str, str] = field(default_factory=dict)  # empty unless a plug-in
 
+    @property
+    def code(self) -> list[str]:
+        """12 digits each of the checksums of its files; empty unless a plug-in."""
+        return [checksum[:12] for checksum in self.sha256.values()]
+
     def load(self) -> type:
         """The class itself, imported; `FedbenchError` on a file that is no plug-in, or changed."""
         cls: type

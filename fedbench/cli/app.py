@@ -1,6 +1,7 @@
 """The command line itself: the headings of its commands, what they print, and how an error ends."""
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -26,6 +27,14 @@ class Panel(StrEnum):
     steps = "Steps that the workflow calls"
 
 
+_usual = warnings.formatwarning
+
+
+def _in_one_line(message: Warning | str, category: type[Warning], *more: Any, **also: Any) -> str:
+    """Our own warnings as sentences, without the place in its code."""
+    return f"{message}\n" if category is UserWarning else _usual(message, category, *more, **also)
+
+
 class _Commands(TyperGroup):
     """The commands by headings; each imports what it needs when called, for a quick `--help`."""
 
@@ -48,6 +57,7 @@ class _Commands(TyperGroup):
         return super().parse_args(ctx, [at_home(each) for each in args])
 
     def invoke(self, ctx: Any) -> Any:
+        warnings.formatwarning = _in_one_line
         with sentences():
             return super().invoke(ctx)
 

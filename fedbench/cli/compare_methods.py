@@ -16,6 +16,7 @@ from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.init_export_restore import PUBLISHED, reproduce
 from fedbench.jobs.export_and_restore import restore_missing
+from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import TAKEN
 from fedbench.paper.paper_from_methods import Bench, chosen_methods, write_bench
 from fedbench.paper.printed_numbers import Printed
@@ -23,7 +24,8 @@ from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.tables.gather_cells import table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import collected_frames
-from fedbench.report.values.leads import leads
+from fedbench.report.values.collected_frames import Collected
+from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results
 
@@ -160,27 +162,35 @@ class Comparison:
     def words(self, width: int) -> str:
         """The leaderboard with its title; columns that a line has no room for stand below.
 
-        And how far each method is ahead of FedAvg in the last round, if that is known.
+        And how far each method is ahead of FedAvg in what ranks them, if that is known.
         """
-        board, frame = self.leaderboard(), self.frame
+        board, table = self.leaderboard(), self.plan.papers[self.name].tables["leaderboard"]
         labels = [wrap(label, _HEADING) for label in board.columns]
         lines = max(map(len, labels), default=1)
         above = [(*[""] * (lines - len(label)), *label) for label in labels]
         board.columns = pd.MultiIndex.from_tuples(above)
-        title = self.plan.papers[self.name].tables["leaderboard"].title
-        words = f"{title}\n{board.to_string(line_width=width)}"
-        if "accuracy" not in frame:
-            return words
-        last = frame.groupby(["dataset", "partition", "seed", "method"])["accuracy"].last()
-        found = leads(100 * last.unstack("method"), "FedAvg")
+        words = f"{table.title}\n{board.to_string(line_width=width)}"
+        found = self._leads(metric := Metric(table.metrics[0]))
         if found is None or found.half.isna().any():  # of one seed nobody knows the error
             return words
         names = found.mean.index.drop("FedAvg")
         pairs = f"{found.blocks} pairs of one seed; 95 % intervals, each by itself"
-        heading = wrap(f"Ahead of FedAvg in the last round, in points ({pairs})", width)
+        what = f"{metric.label.lower()} after the last round"
+        unit = f", in {metric.unit_of_differences}" if metric.unit_of_differences else ""
+        heading = wrap(f"Ahead of FedAvg in {what}{unit} ({pairs})", width)
         wide = max(map(len, names))
         rows = (f"{n:{wide}}  {found.mean[n]:+.2f} ± {found.half[n]:.2f}" for n in names)
         return "\n".join([words, *heading, *rows])
+
+    def _leads(self, metric: Metric) -> Leads | None:
+        """How far the methods are ahead of FedAvg, scores in points; None if nobody knows."""
+        collected = Collected(collected_frames.read(self._file), Results(self.results).runs)
+        values = self.frame["run_id"].map(collected.values(metric.name))
+        better = (100 if metric.is_score else 1) * (-1 if metric.lower_is_better else 1)
+        by = self.frame.assign(value=better * values).groupby(
+            ["dataset", "partition", "seed", "method"]
+        )
+        return leads(by["value"].last().unstack("method"), "FedAvg")
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
         """Restore or train what some methods lack, and report; says how many runs that was."""

@@ -255,7 +255,9 @@ def require_same_data(content: Published, origin: Path) -> None:
     for key, run in content.runs.items():
         where = f"{origin}: run {key}"
         with at(f"{where}: resolved.dataset"):
-            data = data_key(checked(Choice, run.record["resolved"].get("dataset")))
+            choice = checked(Choice, run.record["resolved"].get("dataset"))
+            code = run.record["settings"].get("plugins", {}).get(f"dataset {choice.name}", ())
+            data = data_key(choice, code)
         trained = run.record["data"]["checksum"]
         loaded = content.data[data]["checksum"] if data in content.data else trained
         if loaded != trained:

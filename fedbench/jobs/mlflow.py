@@ -6,12 +6,13 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import mlflow
+from filelock import FileLock
 from mlflow.entities import LifecycleStage, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
@@ -82,13 +83,26 @@ def client_of(uri: str) -> MlflowClient:
             with closing(sqlite3.connect(file)) as database:
                 database.execute("PRAGMA schema_version")
         client = MlflowClient(tracking_uri=uri)
-        client.search_experiments(max_results=1)  # makes or migrates the database, alone
+        with _alone(Path(file)) if uri.startswith("sqlite:///") else nullcontext():
+            client.search_experiments(max_results=1)  # makes or migrates the database
     except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
         raise _unusable(uri, error) from None
     finally:
         if patience is None:
             del os.environ[TIMEOUT]
     return client
+
+
+@contextmanager
+def _alone(database: Path) -> Iterator[None]:
+    """Hold a lock beside a database: two processes that make its tables at once damage it."""
+    lock = FileLock(f"{database}.lock", fallback_to_soft=False)
+    with suppress(OSError, NotImplementedError):  # of a file system without locks, a wrong path
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _unusable(uri: str, error: Exception) -> FedbenchError:
@@ -132,6 +146,9 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     for run_id, copy in copies:
         if copy is not current.get(run_id):
             client.delete_run(copy.info.run_id)
+        else:  # a level or a table may be called otherwise by now
+            for name, text in tags[run_id].items() - copy.data.tags.items():
+                client.set_tag(copy.info.run_id, name, text)
     return sum(added)
 
 
@@ -227,13 +244,16 @@ class Live:
     def _begin(self, spec: RunSpec) -> None:
         """Make the MLflow run of a training run; one that is resumed goes on in the same."""
         self._unsent: list[Any] = []
+        self._sent: set[int] = set()  # rounds that it has already, which are trained once more
         self._next = 0.0  # when rounds are sent again
         os.environ.setdefault(TIMEOUT, PATIENCE)
         self._client = client = client_of(self._uri)
         experiment = experiment_of(client, LIVE)
         found = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
-        if found:
-            self._key = found[0].info.run_id
+        if found and found[0].info.status != "FINISHED":
+            self._key, known = found[0].info.run_id, found[0].data.metrics
+            for name in [*known][:1]:  # all have the same rounds
+                self._sent = {each.step for each in client.get_metric_history(self._key, name)}
         else:
             run = client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
             self._key = run.info.run_id
@@ -241,7 +261,8 @@ class Live:
         client.update_run(self._key, status="RUNNING")
 
     def _send(self, row: Mapping[Any, float]) -> None:
-        self._unsent += metrics(row, round(1000 * time.time()))
+        if int(row["round"]) not in self._sent:
+            self._unsent += metrics(row, round(1000 * time.time()))
         start = time.monotonic()
         if start >= self._next:
             self._client.log_batch(self._key, metrics=self._unsent)

@@ -14,7 +14,7 @@ from types import FrameType
 import psutil
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import delete_abandoned, exists, matching
+from fedbench.base.files import delete_abandoned, exists, matching, require_writable
 from fedbench.base.processes import take
 from fedbench.jobs.status import Overview
 from fedbench.plan.plan import Plan
@@ -46,8 +46,13 @@ def hold(folder: Path) -> None:
     take(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
 
 
-def claim(results: Path, scale: str) -> None:
-    """Have the plan and frames of a scale, where workflows of two folders may meet, to the end."""
+def claim(results: Path, reports: Path, scale: str) -> None:
+    """Have the plan and frames of a scale, where workflows of two folders may meet, to the end.
+
+    Raises `FedbenchError` if another has them, or a folder cannot be written to.
+    """
+    for folder in (results / scale, reports / scale):
+        require_writable(folder)
     if not take(results / scale / ".lock"):
         raise FedbenchError(
             f"{results / scale}: a workflow that was started in another folder writes there; wait "

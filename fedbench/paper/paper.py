@@ -151,17 +151,16 @@ def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
 
 
 def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None) -> Paper:
-    """The paper with rounds for `{rounds}` in what it prints: a grid's `known` ones, or its own."""
+    """The paper with rounds for `{rounds}` in its texts: an item's `known` ones, or its grid's."""
     of_all = paper.settings.get("rounds", RunSpec.model_fields["rounds"].default)
     own = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
-    rounds = own | dict(known or {})
 
-    def told(item: ItemT) -> ItemT:
-        found = sorted({*rounds.get(item.grid, ())})
+    def told(key: str, item: ItemT) -> ItemT:
+        found = sorted(set((known or {}).get(key, ())) or set(own.get(item.grid, ())))
         words = f"{found[0]} to {found[-1]}" if len(found) > 1 else "".join(map(str, found))
         texts = {"title": item.title, "caption": item.caption}
         return item.model_copy(update={k: v.replace("{rounds}", words) for k, v in texts.items()})
 
-    tables = {key: told(table) for key, table in paper.tables.items()}
-    figures = {key: told(figure) for key, figure in paper.figures.items()}
+    tables = {key: told(key, table) for key, table in paper.tables.items()}
+    figures = {key: told(key, figure) for key, figure in paper.figures.items()}
     return paper.model_copy(update={"tables": tables, "figures": figures})

@@ -1,7 +1,7 @@
 """The data sets of a plan, and the check that finished runs were trained on the same data."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,17 @@ _USUAL = (10_000, 2_000)  # samples of a data set whose size is not known
 _AGAIN = "delete the folders of the runs trained on other data, to train them again"
 
 
-def data_key(choice: Choice) -> str:
-    """A data set's name, and with parameters a hash of them, as in 'file-0123456789ab'."""
-    return f"{choice.name}-{digest(choice.params)}" if choice.params else choice.name
+def data_key(choice: Choice, code: Sequence[str] | None = None) -> str:
+    """A data set's name, with a hash of its parameters, if any, as in 'file-0123456789ab'.
+
+    code: checksums of the files of a user's own data set, by default of those that are there now:
+    other code may give other data.
+    """
+    if code is None:
+        entry = registry.entries("dataset").get(choice.name)
+        code = entry.code if entry else ()
+    told = [choice.params, *code] if code else choice.params
+    return f"{choice.name}-{digest(told)}" if told else choice.name
 
 
 def samples(choice: Choice, folder: Path | None = None) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import at, require_among
+from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.grouping import grouped
 from fedbench.base.yamlfile import split
 from fedbench.paper.grid_points import Cell as Cell
@@ -18,6 +18,7 @@ from fedbench.paper.scale import Scale, load_scale
 from fedbench.paper.yaml_notation import Where
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import compositions
 
 # Runs by id, the search of each run that has one, and the trials of each search
 Runs = tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]
@@ -80,6 +81,8 @@ class Plan:
         levels = {str(cell.coords["method"]) for cell in self.cells if "method" in cell.coords}
         names = _names(train, levels) if train != "none" else ()
         for name in names:
+            if name in compositions() and name not in levels:
+                raise FedbenchError(f"scale {self.scale} has no run of the method '{name}'")
             require_among("", "method in this plan", name, levels)
         cells = [cell for cell in self.cells if str(cell.coords.get("method")) in names]
         ids = dict.fromkeys(self.needed(cells))
@@ -149,15 +152,14 @@ def assembled(
     asked, shown, left = dict[str, Paper](), dict[str, Paper](), dict[str, LeftOut]()
     for name, paper in selected(whole, tables).items():
         found = {grid: there for (of, grid), there in of_grid.items() if of == name}
-        rounds = {grid: {cell.run.rounds for cell in found[grid]} for grid in found}
+        rounds = {
+            key: {c.run.rounds for c in found.get(item.grid, ()) if matches(c.coords, item.where)}
+            for key, item in paper.items()
+        }
         by, asked[name] = cuts.of(name), with_rounds(paper, rounds)
         kept = only(name, asked[name], by.keep)
         # not the tables and figures of which the scale leaves no point
-        there = {
-            key
-            for key, item in kept.items()
-            if any(matches(cell.coords, item.where) for cell in found.get(item.grid, ()))
-        }
+        there = {key for key, _ in kept.items() if rounds[key]}
         shown[name] = part_of(kept, there | {*kept.facts}, kept.grids)
         left[name] = left_out(asked[name], shown[name], by)
     return Plan(scale, cuts, tables, texts, asked, shown, left, cells, *runs)

@@ -135,6 +135,23 @@ class WorkflowPaths:
         told = [max(p, key=lambda x: max(frame, _written(x) or inf)) for p in filter(None, pieces)]
         return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
+    def gone(self, paper: str, jobs: Iterable[Job]) -> list[Path]:
+        """The folders from which something was deleted that a paper's frame was collected from.
+
+        They are newer than the frame. Snakemake itself makes what is missing only for a frame that
+        something else makes anew.
+        """
+        if not exists(self.frame(paper)):
+            return []
+        runs = [x for x in self.awaited(paper, jobs) if not exists(x)]
+        facts = [x for x in (*self.winners(paper), *self.data_of(paper)) if not exists(x)]
+        folders = {*(x.parent.parent for x in runs), *(x.parent for x in facts)}
+        return sorted(filter(exists, folders))
+
+    def winners(self, paper: str) -> list[Path]:
+        """What the searches of a paper's runs chose."""
+        return [self.folders.winner(search) for search in self.searches(paper)]
+
     def trial_stamps(self, search: str) -> list[Path]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
         require_among("", "search in this plan", search, self.scheduled.trials)

@@ -144,15 +144,22 @@ class Builder:
         with TemporaryDirectory() as apart:
             folder = self.folder / "figures" / paper if self.copies else Path(apart)
             files = [folder / f"{key}.{ending}" for ending in (DRAWN if self.copies else ["svg"])]
+            self._forget(f"figures/{paper}/{key}", DRAWN)
             figure, lost = save.write(draw, *files)
             self._files += files if self.copies else ()
             return figure, lost, save.inline(files[0].read_text(encoding="utf-8"), key)
 
     def _write_table(self, paper: str, key: str, rows: pd.DataFrame, table: TextTable) -> None:
+        self._forget(f"tables/{paper}/{key}", ("tex", "md"))
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))
         if self.copies:
             self._write_text(f"tables/{paper}/{key}.tex", to_latex(table, f"{paper}-{key}"))
             self._write_text(f"tables/{paper}/{key}.md", to_markdown(table))
+
+    def _forget(self, name: str, endings: tuple[str, ...]) -> None:
+        """Delete copies that an earlier report wrote: those of this one may not be wanted."""
+        for ending in endings:
+            (self.folder / f"{name}.{ending}").unlink(missing_ok=True)
 
     def _write_text(self, name: str, text: str) -> None:
         write_text(self.folder / name, text)

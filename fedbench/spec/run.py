@@ -20,7 +20,6 @@ from fedbench.spec.numerics_versions import NUMERICS, changed_since
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
 LISTED = {"shift": "shift", "parts": "method", "watch": "probe"}  # lists of these, and their kinds
 
-_DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 # settings that trials of a search may have of their own
 _OF_TRIALS = RunSettings.model_fields.keys() - {"tune", "seed", "data_seed"}
 SLUG = 150  # characters; the name of a folder may have 255
@@ -171,7 +170,7 @@ class RunSpec(RunSettings):
         short = self.model_copy(update={**spelled, **lists, **partition, **norms, "tune": tune})
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         plugins = self.plugins().items()
-        code = {name: [x[:_DIGITS] for x in entry.sha256.values()] for name, entry in plugins}
+        code = {name: entry.code for name, entry in plugins}
         newer = changed_since(self._components(trial), plain)
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
 

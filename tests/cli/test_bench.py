@@ -93,13 +93,24 @@ def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
     assert config["results"] == str(tmp_path / "all #1")
 
 
-def compare_seeds(folder):
-    """The accuracy of the last round, by seed and method."""
+def compare_seeds(folder, metric="accuracy"):
+    """The metric of the last round, by seed and method."""
     frame = read_frame(Results(folder / "results").frame("paper", "mine"))
     plan = make_plan(ROOT / "workflow", "paper", ("mine",))
     methods = {cell.run_id: (cell.seed, cell.coords["method"]) for cell in plan.cells}
-    last = frame[frame["round"] == 2].set_index("run_id")["accuracy"]
+    last = frame[frame["round"] == 2].set_index("run_id")[metric]
     return pd.Series({methods[run]: value for run, value in last.items()}).unstack()
+
+
+def test_leads_are_in_the_metric_that_ranks(folder, tmp_path, monkeypatch):
+    copy = shutil.copytree(folder, tmp_path / "mine")
+    monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 0))
+    where = ("--out", copy, "--results", copy / "results")
+    said = words(typed("bench", *CHOSEN, "--metric", "client_spread", *where))
+    seeds = compare_seeds(copy, "client_spread")
+    for method in ("FedProx", "FedSAM"):
+        lead = 100 * (seeds["FedAvg"] - seeds[method]).mean()  # who spreads less is ahead
+        assert re.search(rf" {method} {re.escape(f'{lead:+.2f}')} ± \d", said)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

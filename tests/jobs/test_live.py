@@ -71,9 +71,19 @@ def test_a_run_that_is_stopped_still_stops_and_goes_on_in_the_same(folder):
         stopped()
     assert shown(folder)[0].info.status == "KILLED"
     with follow(SPEC) as seen:
+        seen({"round": 1.0, "accuracy": 0.25})  # since its checkpoint
         seen({"round": 2.0, "accuracy": 0.5})
     found, points = shown(folder)
     assert (found.info.status, points) == ("FINISHED", [(1, 0.25), (2, 0.5)])
+
+
+def test_a_finished_run_that_is_trained_anew_is_another_in_mlflow(folder):
+    for score in (0.25, 0.5):
+        with follower("mlflow", folder, print)(SPEC) as seen:
+            seen({"round": 1.0, "accuracy": score})
+    client = client_of(default_uri(folder))
+    found = client.search_runs([client.get_experiment_by_name(LIVE).experiment_id])
+    assert {run.data.metrics["accuracy"] for run in found} == {0.25, 0.5}
 
 
 def test_a_server_that_is_away_is_said_once_and_not_tried_again(tmp_path):

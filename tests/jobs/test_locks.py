@@ -116,7 +116,7 @@ def test_the_folders_of_runs_and_of_other_machines_processes_are_left_alone(tmp_
 
 
 def claim_for_ever(folder, line):
-    claim(folder, "paper")
+    claim(folder, folder / "reports", "paper")
     line.send("running")
     time.sleep(60)
 
@@ -127,7 +127,7 @@ def test_two_workflows_do_not_write_the_same_plan(refuses, tmp_path):
     process.start()
     mine.recv()
     with refuses("paper: a workflow that was started in another folder writes there; wait until"):
-        claim(tmp_path, "paper")
+        claim(tmp_path, tmp_path / "reports", "paper")
     project = tmp_path / "project"
     project.mkdir()
     done = snakemake(
@@ -138,7 +138,7 @@ def test_two_workflows_do_not_write_the_same_plan(refuses, tmp_path):
     assert "wait until it has ended, or have other results with --config" in done.stderr
     process.kill()
     process.join()
-    claim(tmp_path, "paper")
+    claim(tmp_path, tmp_path / "reports", "paper")
 
 
 def test_no_rule_writes_its_output_by_the_shell():

@@ -18,7 +18,7 @@ from fedbench.spec import RunSpec
 from fedbench.store import Results
 from tests.engine.records import record
 from tests.jobs.made_runs import SEARCHING, finish, project
-from tests.project import PAPER, make_project
+from tests.project import PAPER, PRINTED, make_project
 
 
 @pytest.fixture
@@ -134,6 +134,25 @@ def test_a_run_that_was_trained_again_replaces_its_old_copy(plan, results):
     after = shown(results)
     assert after[first.id].info.run_id == before[first.id].info.run_id
     assert after[again.id].data.metrics["accuracy"] == 0.875
+
+
+def test_a_copy_is_called_as_its_method_and_table_are_now(plan, results, tmp_path):
+    for run in plan.runs.values():
+        finish(results, run)
+    mirror(plan, results)
+    before = shown(results)
+    paper = PAPER.replace("FedProx", "Weak").replace("table1", "first")
+    printed = PRINTED.replace("FedProx", "Weak").replace("table1", "first")
+    (folder := tmp_path / "renamed").mkdir()
+    renamed = make_plan(make_project(folder, paper, printed) / "workflow", "paper")
+    assert renamed.runs.keys() == plan.runs.keys()
+    assert mirror(renamed, results) == 0
+    for run_id, copy in shown(results).items():
+        tags = copy.data.tags
+        assert copy.info.run_id == before[run_id].info.run_id
+        assert copy.info.run_name == tags["mlflow.runName"]
+        assert tags["method"] == ("Weak" if "fedprox" in run_id else "FedAvg")
+        assert "tiny/first" in tags["fedbench.tables"]
 
 
 def test_a_plan_of_fewer_tables_leaves_the_other_copies_alone(plan, results, tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.plan.plan_file import write_plan
+from fedbench.plan.plan_file import planned_file, write_plan
 from tests import forked
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS
 from tests.project import PAPER, jobs, make_project, snakemake
@@ -138,6 +138,17 @@ def test_on_a_cluster_the_size_of_a_job_decides_and_processes_may_share_a_gpu(tm
     assert sum(name.startswith("train") for name in jobs(done)) == 1
     assert "gpu=1, gpu_percent=25" in str(done)
     assert "--device=auto --workers=1" in str(done)
+
+
+def test_a_job_of_a_cluster_has_the_plan_that_it_was_sent_with(built, tmp_path, monkeypatch):
+    folder = shutil.copytree(built, tmp_path / "copy")
+    sent = planned_file(folder / RESULTS, "paper")
+    paper = folder / "workflow/papers/tiny.yaml"
+    paper.write_text(paper.read_text().replace("title: ", "title: Another ", 1))
+    asked = ("-n", "--mode", "remote", str(sent.relative_to(folder)), *CONFIG)
+    assert snakemake(folder, *asked, check=False).returncode  # no plan has that name any more
+    monkeypatch.setenv("FEDBENCH_PLAN", str(sent))
+    snakemake(folder, *asked)
 
 
 def test_mlflow_holds_every_run_once(built, cli, monkeypatch):

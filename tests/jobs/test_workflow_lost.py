@@ -77,3 +77,26 @@ def test_one_command_trains_it_and_makes_all_that_follows_anew(built, tmp_path):
         assert (lost / "run.json").exists()
         assert frame.exists()
         assert jobs(snakemake(folder, "-n", *ALL)) == {}
+
+
+def test_whatever_of_a_finished_workflow_was_deleted_is_made_anew(built, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "copy")
+    results = Results(folder / RESULTS)
+    run = next(file.parent for file in results.records() if "s0" in file.parent.name)
+    facts, printed = results.facts()[0], folder / "workflow/papers/tiny.printed.csv"
+    shutil.rmtree(run)
+    facts.unlink()
+    printed.unlink()
+    planned = jobs(snakemake(folder, "-n", *ALL))
+    assert {"data", "collect", "report"} <= planned.keys()
+    assert sum(name.startswith("train") for name in planned) == 1
+    snakemake(folder, *ALL)
+    assert (run / "run.json").exists()
+    assert facts.exists()
+    assert jobs(snakemake(folder, "-n", *ALL)) == {}
+
+
+def test_printed_numbers_that_were_deleted_are_shown_no_more(built, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "copy")
+    (folder / "workflow/papers/tiny.printed.csv").unlink()
+    assert "report" in jobs(snakemake(folder, "-n", *ALL))

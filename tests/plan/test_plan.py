@@ -18,7 +18,7 @@ from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.workflow_paths import WorkflowPaths
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
-from tests.project import PAPER, ROOT, make_project
+from tests.project import PAPER, PRINTED, ROOT, make_project
 
 # The tiny paper, its main grid on two data sets and with searches
 SEARCHED = (
@@ -566,3 +566,11 @@ def test_a_title_may_say_how_many_rounds_the_runs_of_a_scale_have(tmp_path):
     assert (table.title, table.caption) == ("After 2", "in 2")
     assert (cut.title, cut.caption) == ("After 1", "in 1")
     assert make_plan(workflow, "small").asked["tiny"].tables["table1"].title == "After 1"
+    of_some = text.replace("caption:", "where: {method: FedProx}, caption:").replace(
+        "seeds: [0, 1]",
+        "seeds: [0, 1]\n    cases: [{where: {method: FedAvg}, settings: {rounds: 1}}]",
+    )
+    (folder := tmp_path / "of_some").mkdir()
+    plan = make_plan(make_project(folder, of_some, PRINTED.splitlines()[0]) / "workflow", "paper")
+    assert {run.rounds for run in plan.runs.values()} == {1, 2}
+    assert plan.papers["tiny"].tables["table1"].title == "After 2"

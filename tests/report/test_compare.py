@@ -73,6 +73,7 @@ def test_cells_of_one_side_alone_are_counted(side):
         (61.2, math.nan, "61.20"),
         (None, None, "–"),
         (math.inf, None, "not reached"),
+        (-3.98801e21, None, "−3.99e+21"),
     ],
 )
 def test_a_mean_with_its_deviation(mean, deviation, text):

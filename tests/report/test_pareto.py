@@ -57,9 +57,8 @@ def test_a_point_may_be_a_mean_over_settings(tmp_path):
 
 
 def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
-    monkeypatch.setattr(leads_and_pareto, "own_methods", lambda: {"M3"})
     monkeypatch.setattr(leads_and_pareto, "MOST", 2)
-    hues = [SimpleNamespace(label=f"M{i}", style=STYLE, place=i) for i in range(4)]
+    hues = [SimpleNamespace(label=f"M{i}", style=STYLE, place=i, is_own=i == 3) for i in range(4)]
     points = {"M0": (1, 50.0), "M1": (2, 40.0), "M2": (3, 30.0), "M3": (4, 20.0)}
     made = {hue.label: Point(hue, *points[hue.label], 0.0) for hue in hues}
     monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
@@ -72,7 +71,8 @@ def test_the_base_is_named_and_grey_points_have_no_bars_and_stay_in_their_places
     monkeypatch.setattr(leads_and_pareto, "MOST", 2)
     points = {"FedAvg": (1, 30.0), "M1": (1, 50.0), "M2": (1, 40.0), "M3": (2, 60.0)}
     points["M4"] = points["M2"]
-    hues = [SimpleNamespace(label=name, style=STYLE, place=i) for i, name in enumerate(points)]
+    look = {"style": STYLE, "is_own": False}
+    hues = [SimpleNamespace(label=name, place=i, **look) for i, name in enumerate(points)]
     made = {hue.label: Point(hue, *points[hue.label], 2.0) for hue in hues}
     monkeypatch.setattr(leads_and_pareto, "_point", lambda hue, cost: made[hue.label])
     axes = Figure().subplots()
@@ -95,7 +95,12 @@ def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
     def hue(label, *parts):
         run = SimpleNamespace(parts=[SimpleNamespace(name=name) for name in parts])
         return SimpleNamespace(
-            label=label, style=STYLE, place=0, diverged=0, cells=[SimpleNamespace(run=run)]
+            label=label,
+            style=STYLE,
+            place=0,
+            diverged=0,
+            is_own=False,
+            cells=[SimpleNamespace(run=run)],
         )
 
     hues = [hue("DF", "feddf"), hue("Plain"), hue("Vote", "fedprox", "fedgkdvote")]

@@ -12,9 +12,8 @@ rule collect:
         plan=PATHS.plan,
         runs=lambda wildcards: PATHS.awaited(wildcards.paper, JOBS),
         data=lambda wildcards: PATHS.data_of(wildcards.paper),
-        searches=lambda wildcards: [
-            PATHS.folders.winner(search) for search in PATHS.searches(wildcards.paper)
-        ],
+        searches=lambda wildcards: PATHS.winners(wildcards.paper),
+        gone=lambda wildcards: PATHS.gone(wildcards.paper, JOBS),
     output:
         PATHS.frame("{paper}"),
     log:

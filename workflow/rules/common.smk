@@ -25,6 +25,7 @@ from fedbench.paper.workflow_config import checked_settings
 from fedbench.plan.cost import Speeds
 from fedbench.plan.conda_environment import command, write_environment
 from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import PlanFile
 from fedbench.plan.workflow_paths import WorkflowPaths, options
 
 # A plan of 100,000 runs is millions of objects that live as long as the process: looking through them
@@ -41,12 +42,17 @@ configfile: HOME / "config.yaml"
 
 try:
     config.update(checked_settings(config, workflow.config_settings.config_args or ()))
-    PLAN = make_plan(
-        HOME,
-        config["scale"],
-        split(config["papers"]),
-        split(config["tables"]),
-    )
+    # a job of a cluster has the plan that it was sent with, whatever was edited since
+    SENT = "" if workflow.is_main_process else os.environ.get("FEDBENCH_PLAN", "")
+    if exists(SENT):
+        PLAN = PlanFile(Path(SENT)).plan()
+    else:
+        PLAN = make_plan(
+            HOME,
+            config["scale"],
+            split(config["papers"]),
+            split(config["tables"]),
+        )
     TRAINED = PLAN.to_train(config["train"])
     SPEEDS = Speeds(PLAN.cuts.speeds)
     PATHS = WorkflowPaths(
@@ -58,6 +64,7 @@ try:
         copies=config["copies"] == "all",
     )
     if workflow.is_main_process:
+        os.environ["FEDBENCH_PLAN"] = str(PATHS.plan.resolve())
         require_past(PATHS.read(data_folder(config["data_dir"])))
 except FedbenchError as error:
     raise WorkflowError(str(error))

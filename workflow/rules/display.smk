@@ -36,7 +36,7 @@ def ended():
 onstart:
     hold(Path())
     try:
-        claim(PATHS.results, config["scale"])
+        claim(PATHS.results, PATHS.reports, config["scale"])
     except FedbenchError as error:
         raise WorkflowError(str(error))
     tidy(Path(config["results"]), Path(config["reports"]))

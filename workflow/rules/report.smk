@@ -4,6 +4,8 @@
 # runs that it was collected from. Which methods have a page, which figures a table of their numbers and
 # which tables a diagram of ranks is known once they are made: `files.txt`, one of the pages' files, lists
 # all that was written.
+from fedbench.base.files import sha256_of
+
 FRAMES = [PATHS.frame(paper) for paper in PLAN.papers]
 PAGES = PATHS.pages()
 TABLES = PATHS.tables()
@@ -30,6 +32,7 @@ rule report:
         workers=GIVEN.cores or 1,
     params:
         selection=SELECTION,
+        sources=[sha256_of(file) for file in PATHS.sources],  # one may go, or get older
         code=CODE,
         copies="--copies" if PATHS.copies else "--no-copies",
     shell:

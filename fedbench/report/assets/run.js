@@ -114,8 +114,8 @@ function show(id, run, shared) {
   const folder = make('p', undefined, main);
   link('Folder of the run', `${runs}/${encodeURIComponent(id)}/`, folder);
   folder.append(', where it was trained or restored with "fedbench restore": run.json (settings, versions, timings), rounds.parquet (every evaluated round) and the tables of its probes.');
-  make('p', 'In MLflow, where runs that were trained are copied, it has the same name. Start MLflow in the folder that holds the results, then search for the line below it.', main);
-  make('pre', `mlflow server --host 127.0.0.1 --backend-store-uri sqlite:///results/mlflow.db\nattributes.run_name = "${id}"`, main);
+  make('p', 'In MLflow, where runs that were trained are copied, a tag has its id. Start MLflow in the folder that holds the results, then search for the line below it.', main);
+  make('pre', `mlflow server --host 127.0.0.1 --backend-store-uri sqlite:///results/mlflow.db\ntags.\`fedbench.run_id\` = "${id}"`, main);
 }
 
 function refuse(id) {

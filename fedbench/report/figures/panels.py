@@ -19,6 +19,7 @@ from fedbench.paper.yaml_notation import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.style import Style
 from fedbench.report.values import collected_frames
+from fedbench.spec.compositions import own_methods
 
 __all__ = ["Axes", "Entries", "Figure", "Hue", "Kind", "Line2D", "Panel", "Patch"]
 Entries = list[tuple[Artist, str]]  # of a legend: what stands for something, and its name
@@ -43,6 +44,12 @@ class Hue:
     def planned(self) -> set[str]:
         """The ids of the planned runs."""
         return {cell.run_id for cell in self.cells}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its method comes from a plug-in folder, by its name or by a part."""
+        used = (name for cell in self.cells for name in cell.run.plugins())
+        return self.label in own_methods() or any(name.startswith("method ") for name in used)
 
     @property
     def whole(self) -> bool:

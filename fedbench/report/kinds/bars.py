@@ -21,6 +21,7 @@ from fedbench.report.values.numbers import axis_name, fixed, point_name
 
 _GROUP = 0.82  # of a group, where neighbours are 1 apart
 _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
+_CROWDED = 30  # characters of all groups' names, in lines as long as the longest
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
@@ -64,7 +65,11 @@ class Bars(Kind):
             text = fixed(mean, 1 if panel.hues[i].factor == 100 else 2)
             axes.annotate(text, (j + places[i], top), (0, 3), **look)
         if self.axis:
-            axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
+            names = [textwrap.fill(point_name(self.axis, g), 14) for g in groups]
+            crowded: dict[str, Any] = (
+                {"fontsize": 7} if max(map(len, names)) * len(names) > _CROWDED else {}
+            )
+            axes.set_xticks(range(len(groups)), names, **crowded)
         else:
             names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
             axes.set_xticks(places, names, fontsize=7)

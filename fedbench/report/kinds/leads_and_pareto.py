@@ -18,7 +18,6 @@ from fedbench.report.figures.layout import TIP, listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 from fedbench.report.values.leads import Leads, leads
-from fedbench.spec.compositions import own_methods
 
 _WIDE = 4.6  # inches of a panel
 
@@ -121,8 +120,9 @@ class Lead(Kind):
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.locator_params("x", nbins=6)  # more numbers would touch
         name_lines(axes, names)
+        own = {hue.label for hue in panel.hues if hue.is_own}
         for label in axes.get_yticklabels():
-            label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
+            label.set_fontweight("bold" if label.get_text() in own else "normal")
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         titles = [panel.title, f"{lead.blocks} pairs each", "" if lead.tested else "not tested"]
@@ -191,7 +191,7 @@ class Pareto(Kind):
         found = [point for hue in panel.hues if (point := _point(hue, self.cost))]
         counted = [point for point in found if not self._is_uncounted(point.hue)]
         best = front(counted, Metric(panel.metric).lower_is_better)
-        named = [p for p in found if p in best or p.hue.label in {self.base, *own_methods()}]
+        named = [p for p in found if p in best or p.hue.label == self.base or p.hue.is_own]
         crowd = [p for p in found if p not in named] if len(panel.hues) > MOST else []
         # they lie where their numbers are, hollow where the server computes what is not counted;
         # their edges show how many lie on each other

@@ -6,6 +6,7 @@ from fedbench.paper.metrics import Metric
 from fedbench.paper.yaml_notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
+_LONG = 1e9  # of a run that all but diverged
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
 _GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
 
@@ -16,7 +17,10 @@ def fixed(value: float | None, digits: int) -> str:
         return "–"
     if math.isinf(value):
         return "not reached"
-    return "not finite" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
+    if math.isnan(value):
+        return "not finite"
+    text = f"{value:.{digits}f}" if abs(value) < _LONG else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def with_deviation(mean: float | None, deviation: float | None, digits: int) -> str:

@@ -82,9 +82,9 @@ def client_of(uri: str) -> MlflowClient:
         if uri.startswith("sqlite:///") and exists(Path(file)):
             with closing(sqlite3.connect(file)) as database:
                 database.execute("PRAGMA schema_version")
-        client = MlflowClient(tracking_uri=uri)
         with _alone(Path(file)) if uri.startswith("sqlite:///") else nullcontext():
-            client.search_experiments(max_results=1)  # makes or migrates the database
+            client = MlflowClient(tracking_uri=uri)  # makes or migrates the database
+            client.search_experiments(max_results=1)
     except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
         raise _unusable(uri, error) from None
     finally:

@@ -1,6 +1,8 @@
 """Rounds that are sent to MLflow while a run trains; a server that is away costs one line."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 from mlflow.exceptions import MlflowException
@@ -123,3 +125,9 @@ def test_a_server_that_is_slow_gets_rounds_seldom(folder, monkeypatch):
 def test_an_unknown_tracker_is_refused(refuses, tmp_path):
     with refuses("live: no tracker 'mlfow'; did you mean 'mlflow'?"):
         follower("mlfow", tmp_path, print)
+
+
+def test_a_new_database_is_made_by_one_of_two_processes(tmp_path):
+    code = f"from fedbench.jobs.mlflow import client_of; client_of('sqlite:///{tmp_path}/new.db')"
+    made = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
+    assert [process.wait() for process in made] == [0, 0]

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure as MplFigure
 
 from fedbench.base import registry
 from fedbench.plan.plan import make_plan
@@ -17,6 +18,7 @@ from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds import by_local_step
+from fedbench.report.kinds.bars import Bars
 from fedbench.report.kinds.curves import Curves, _passes_per_round
 from fedbench.report.kinds.probe_figures import _mean
 from fedbench.report.values.collected_frames import Collected
@@ -25,19 +27,7 @@ from fedbench.spec import RunSpec
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 
-PROBES = ("steps", "spectrum", "embedding", "changes", "regions")
 NOTHING = pd.DataFrame({name: pd.Series(dtype=object) for name in ("run_id", "status", "round")})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def probes():
-    """The made-up runs watch probes by name alone."""
-    known = registry.entries("probe")
-    absent = [name for name in PROBES if name not in known]
-    known |= {name: registry.TableCell(name, "", "", {}, "", {}) for name in absent}
-    yield
-    for name in absent:
-        del known[name]
 
 
 @pytest.fixture(scope="module")
@@ -338,6 +328,18 @@ def test_bars_in_groups(made):
     axes = shown(made, "grouped").axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["α = 1", "α = 0.5", "α = 0.1"]
     assert len(axes.patches) == 3 * 6
+
+
+@pytest.mark.parametrize("axis", ["alpha", "method"])
+def test_a_number_stands_above_the_middle_of_its_bar(made, axis):
+    (panel,) = draw_from(made[0], "grouped", made[1]).panels
+    kind = Bars(axis=axis)
+    with mpl.rc_context(THEME):
+        axes = MplFigure().subplots()
+        kind.draw(axes, panel)
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches]
+    assert len(middles) == (3 * 6 if axis == "alpha" else 6)
+    assert sorted(text.xy[0] for text in axes.texts) == pytest.approx(sorted(middles))
 
 
 def test_bubbles_count_a_clients_classes(made):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.yaml_notation import level_text
+from fedbench.paper.yaml_notation import Level, level_text
 from fedbench.report.figures.layout import entitle
 from fedbench.report.figures.panels import Axes, Figure, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import BLUE, INK, bars, filling, stroke
@@ -21,7 +21,7 @@ from fedbench.report.values.numbers import axis_name, fixed, point_name
 
 _GROUP = 0.82  # of a group, where neighbours are 1 apart
 _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
-_CROWDED = 30  # characters of all groups' names, in lines as long as the longest
+_ROW = 70  # characters of groups' names that have room beside each other
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
@@ -49,36 +49,41 @@ class Bars(Kind):
             if len(of_group):
                 values[i, j] = of_group["value"]
         finite = {at: of for at, of in values.items() if np.isfinite(of).all()}  # others: no mean
+        # where each group is of one hue, as of the axis `method`, its bar has all the width
+        apart = not self.axis or len({j for _, j in values}) < len(values)
         rows = [(panel.hues[i].label, j, x) for (i, j), of in finite.items() for x in of]
         bars(
             axes, pd.DataFrame(rows, columns=["hue", "group", "value"]),
             {hue.label: filling(hue.style) for hue in panel.hues}, x="group", y="value",
             order=range(len(groups)), width=_GROUP, gap=0.08, errorbar="sd", capsize=0.15,
-            err_kws={"color": INK, "linewidth": 0.9},
+            dodge=apart, err_kws={"color": INK, "linewidth": 0.9},
         )  # fmt: skip
-        places = [(i - (count - 1) / 2) * _GROUP / count for i in range(count)]
+        wide = _GROUP / count if apart else _GROUP
+        places = [(i - (count - 1) / 2) * wide if apart else 0.0 for i in range(count)]
         look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 7.5}
-        look["rotation"] = 90 if _GROUP / count < _NARROW else 0
+        look["rotation"] = 90 if wide < _NARROW else 0
         for (i, j), of in values.items():
             mean, std = (float(f(skipna=False)) for f in (of.mean, of.std))
             top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
             text = fixed(mean, 1 if panel.hues[i].factor == 100 else 2)
             axes.annotate(text, (j + places[i], top), (0, 3), **look)
-        if self.axis:
-            names = [textwrap.fill(point_name(self.axis, g), 14) for g in groups]
-            crowded: dict[str, Any] = (
-                {"fontsize": 7} if max(map(len, names)) * len(names) > _CROWDED else {}
-            )
-            axes.set_xticks(range(len(groups)), names, **crowded)
-        else:
-            names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
-            axes.set_xticks(places, names, fontsize=7)
+        self._name(axes, panel, groups, places)
         axes.margins(y=0.18)
         labels = list(dict.fromkeys(metric_label(hue.metric) for hue in panel.hues))
         scores = all(text.endswith("(%)") for text in labels)
         common = "Test accuracy" if all("Test accuracy" in text for text in labels) else "Value"
         of_several = f"{common} (%)" if scores else "Value"
         axes.set(xlabel="", ylabel=of_several if labels[1:] else labels[0])
+
+    def _name(self, axes: Axes, panel: Panel, groups: list[Level], places: list[float]) -> None:
+        """Say below them what groups or, without an axis, bars are of."""
+        if not self.axis:
+            axes.set_xticks(places, [textwrap.fill(x.label, 14) for x in panel.hues], fontsize=7)
+            return
+        room = max(8, _ROW // len(groups))
+        names = [textwrap.fill(point_name(self.axis, level), room) for level in groups]
+        small: dict[str, Any] = {"fontsize": 7} if "\n" in "".join(names) else {}
+        axes.set_xticks(range(len(groups)), names, **small)
 
     @property
     def named(self) -> bool:

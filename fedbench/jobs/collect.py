@@ -28,11 +28,7 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     Runs that failed are left out. Raises `FedbenchError` naming a run that was not trained, that
     is damaged, or that was trained on other data, or with another winner of a search, than others.
     """
-    ended = [
-        (run, *complete(run_id, results))
-        for run in runs
-        if not has_failed(run_id := run.id, results)  # an id takes a tenth of a millisecond
-    ]
+    ended = [(run, *complete(run.id, results)) for run in runs if not has_failed(run.id, results)]
     if not ended:
         return pd.DataFrame()
     trained = [(run, record) for run, _, record in ended]

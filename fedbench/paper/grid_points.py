@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,9 +46,9 @@ class Cell:
     run: RunSpec
     substituted: Substitutions  # in what the run differs from the paper's experiment
 
-    @cached_property
+    @property
     def run_id(self) -> str:
-        """The id of its run, worked out once: it is a checksum of all settings."""
+        """The id of its run."""
         return self.run.id
 
 

@@ -64,7 +64,7 @@ try:
         copies=config["copies"] == "all",
     )
     if workflow.is_main_process:
-        os.environ["FEDBENCH_PLAN"] = str(PATHS.plan.resolve())
+        os.environ.update(FEDBENCH_PLAN=str(PATHS.plan.resolve()))
         require_past(PATHS.read(data_folder(config["data_dir"])))
 except FedbenchError as error:
     raise WorkflowError(str(error))

@@ -41,6 +41,13 @@ def require_past(files: Iterable[str | Path]) -> None:
             raise FedbenchError(f"{file}: was changed on {date}, in the future; {remedy}")
 
 
+def require_folders(*folders: Path) -> None:
+    """Refuse a file in place of a folder, into which Snakemake would look."""
+    for folder in folders:
+        if exists(folder) and not folder.is_dir():
+            raise FedbenchError(f"{folder}: is a file; name a folder for results or reports")
+
+
 def hold(folder: Path) -> None:
     """Have this folder for a workflow until this process ends, however it ends."""
     take(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")

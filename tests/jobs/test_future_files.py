@@ -3,6 +3,8 @@
 import os
 import time
 
+import pytest
+
 from fedbench.jobs.workflow_start_and_end import require_past
 from tests.project import make_project, snakemake
 
@@ -26,3 +28,12 @@ def test_the_workflow_refuses_it_before_any_job(tmp_path):
     assert done.returncode == 1
     assert "workflow/papers/tiny.yaml: was changed on" in done.stderr
     assert not (folder / "results").exists()
+
+
+@pytest.mark.parametrize("setting", ["results", "reports"])
+def test_a_file_in_place_of_a_folder_is_refused_before_any_job(tmp_path, setting):
+    folder = make_project(tmp_path)
+    (folder / "mine").touch()
+    done = snakemake(folder, "--config", "scale=paper", f"{setting}=mine", check=False)
+    assert done.returncode == 1
+    assert "mine: is a file; name a folder" in done.stderr

@@ -19,7 +19,7 @@ from fedbench.base.processes import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.data.source import data_folder
-from fedbench.jobs.workflow_start_and_end import require_past
+from fedbench.jobs.workflow_start_and_end import require_folders, require_past
 from fedbench.jobs.status import lost
 from fedbench.paper.workflow_config import checked_settings
 from fedbench.plan.cost import Speeds
@@ -65,6 +65,7 @@ try:
     )
     if workflow.is_main_process:
         os.environ.update(FEDBENCH_PLAN=str(PATHS.plan.resolve()))
+        require_folders(PATHS.results, PATHS.reports)
         require_past(PATHS.read(data_folder(config["data_dir"])))
 except FedbenchError as error:
     raise WorkflowError(str(error))

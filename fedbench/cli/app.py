@@ -31,7 +31,7 @@ _usual = warnings.formatwarning
 
 
 def _in_one_line(message: Warning | str, category: type[Warning], *more: Any, **also: Any) -> str:
-    """Our own warnings as sentences, without the place in its code."""
+    """Warnings to users as sentences, without the place in its code."""
     return f"{message}\n" if category is UserWarning else _usual(message, category, *more, **also)
 
 

@@ -175,7 +175,7 @@ class Comparison:
             return words
         names = found.mean.index.drop("FedAvg")
         pairs = f"{found.blocks} pairs of one seed; 95 % intervals, each by itself"
-        what = f"{metric.label.lower()} after the last round"
+        what = f"{metric.label[0].lower()}{metric.label[1:]} after the last round"
         unit = f", in {metric.unit_of_differences}" if metric.unit_of_differences else ""
         heading = wrap(f"Ahead of FedAvg in {what}{unit} ({pairs})", width)
         wide = max(map(len, names))
@@ -185,6 +185,8 @@ class Comparison:
     def _leads(self, metric: Metric) -> Leads | None:
         """How far the methods are ahead of FedAvg, scores in points; None if nobody knows."""
         collected = Collected(collected_frames.read(self._file), Results(self.results).runs)
+        if collected.frame.empty:
+            return None
         values = self.frame["run_id"].map(collected.values(metric.name))
         better = (100 if metric.is_score else 1) * (-1 if metric.lower_is_better else 1)
         by = self.frame.assign(value=better * values).groupby(

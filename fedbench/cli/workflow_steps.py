@@ -112,11 +112,11 @@ def select(
     """Choose the best settings of a search from its finished trials."""
     from fedbench.plan.plan_file import PlanFile
     from fedbench.plan.search import select as choose
+    from fedbench.plan.search import signed
     from fedbench.store import Results
-    from fedbench.store.run import with_checksum
 
     winner = choose(PlanFile(plan).searched(search), results)
-    write_json(Results(results).winner(search), with_checksum(winner))
+    write_json(Results(results).winner(search), signed(winner, results))
 
 
 @app.command(rich_help_panel=Panel.steps)

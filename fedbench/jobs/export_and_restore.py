@@ -12,6 +12,7 @@ from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import exists, matching, read_json, write_json
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
+from fedbench.plan.search import RECORDS, signed
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, RunFolder, Status, failure_file, state
 from fedbench.store.flat_settings import is_outdated
@@ -25,7 +26,7 @@ from fedbench.store.published import (
     write_published,
 )
 from fedbench.store.results_folder import without_folders
-from fedbench.store.run import CHECKSUM, DONE, is_as_written, require_record, with_checksum
+from fedbench.store.run import CHECKSUM, DONE, is_as_written, require_record
 
 _WEIGHTS = "model.safetensors"  # which are not published
 _OTHER_DATA = "runs trained on different data cannot be compared: use another results folder"
@@ -145,10 +146,8 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     for folder in map(folders.run, new.runs):
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
-    places = {folders.data(key): each for key, each in new.data.items()}
-    places |= {folders.winner(key): with_checksum(each) for key, each in new.searches.items()}
-    for place, content in places.items():
-        write_json(place, content)
+    for key, facts in new.data.items():
+        write_json(folders.data(key), facts)
     for key, run in meant.runs.items():
         folder, stamp = folders.run(key), folders.stamp(key)
         if key in new.runs:
@@ -159,6 +158,8 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
         # the stamp of a run that was there keeps its time: what was made from it is up to date
         if key in new.runs or not exists(stamp):
             stamp.touch()
+    for key, winner in new.searches.items():
+        write_json(folders.winner(key), signed(dict(winner), results))
     return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
 
 
@@ -199,7 +200,7 @@ def _winner(file: Path) -> dict[str, Any]:
     if CHECKSUM in winner and not is_as_written(winner):
         told = "is not what the search chose, by its checksum"
         raise FedbenchError(f"{file}: {told}; delete it to have the winner chosen again")
-    return {name: value for name, value in winner.items() if name != CHECKSUM}
+    return {name: value for name, value in winner.items() if name not in (CHECKSUM, RECORDS)}
 
 
 def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mlflow
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from mlflow.entities import LifecycleStage, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
@@ -33,6 +34,7 @@ _VERSION = "fedbench.record"  # and which training of it, should it have been tr
 _CLOCKS = ("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds")
 _RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
 PATIENCE = "4"  # seconds in which a server that is opened answers, or is away
+_LONGEST = 60  # seconds that the making of a database may take
 _PAGE = 1000  # runs that are asked for at a time
 LIVE = "fedbench-live"  # the experiment of runs that are followed while they train
 _PAUSE = 1.0  # the fewest seconds between two sendings of their rounds
@@ -82,7 +84,7 @@ def client_of(uri: str) -> MlflowClient:
         if uri.startswith("sqlite:///") and exists(Path(file)):
             with closing(sqlite3.connect(file)) as database:
                 database.execute("PRAGMA schema_version")
-        with _alone(Path(file)) if uri.startswith("sqlite:///") else nullcontext():
+        with _alone(file) if uri.startswith("sqlite:///") else nullcontext():
             client = MlflowClient(tracking_uri=uri)  # makes or migrates the database
             client.search_experiments(max_results=1)
     except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
@@ -94,11 +96,13 @@ def client_of(uri: str) -> MlflowClient:
 
 
 @contextmanager
-def _alone(database: Path) -> Iterator[None]:
+def _alone(database: str) -> Iterator[None]:
     """Hold a lock beside a database: two processes that make its tables at once damage it."""
-    lock = FileLock(f"{database}.lock", fallback_to_soft=False)
-    with suppress(OSError, NotImplementedError):  # of a file system without locks, a wrong path
-        lock.acquire()
+    lock = FileLock(f"{database}.lock", timeout=_LONGEST, fallback_to_soft=False)
+    # of a file system without locks, a wrong path, a process that holds it and does not go on
+    with suppress(OSError, NotImplementedError, Timeout):
+        if database != ":memory:":
+            lock.acquire()
     try:
         yield
     finally:
@@ -146,7 +150,7 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     for run_id, copy in copies:
         if copy is not current.get(run_id):
             client.delete_run(copy.info.run_id)
-        else:  # a level or a table may be called otherwise by now
+        elif not plan.tables:  # a level or a table may be called otherwise by now
             for name, text in tags[run_id].items() - copy.data.tags.items():
                 client.set_tag(copy.info.run_id, name, text)
     return sum(added)
@@ -250,17 +254,24 @@ class Live:
         self._client = client = client_of(self._uri)
         experiment = experiment_of(client, LIVE)
         found = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
+        self._new = partial(self._create, experiment, spec)
         if found and found[0].info.status != "FINISHED":
             self._key, known = found[0].info.run_id, found[0].data.metrics
-            for name in [*known][:1]:  # all have the same rounds
+            for name in sorted(known, key=lambda name: name != "loss")[:1]:
                 self._sent = {each.step for each in client.get_metric_history(self._key, name)}
         else:
-            run = client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
-            self._key = run.info.run_id
-            client.log_batch(self._key, params=params(spec))
+            self._key = self._new()
         client.update_run(self._key, status="RUNNING")
 
+    def _create(self, experiment: str, spec: RunSpec) -> str:
+        run = self._client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
+        self._client.log_batch(run.info.run_id, params=params(spec))
+        return str(run.info.run_id)
+
     def _send(self, row: Mapping[Any, float]) -> None:
+        if self._sent and row["round"] <= min(self._sent):  # it began from the start again
+            self._client.set_terminated(self._key, "KILLED")
+            self._key, self._sent = self._new(), set()
         if int(row["round"]) not in self._sent:
             self._unsent += metrics(row, round(1000 * time.time()))
         start = time.monotonic()

@@ -23,7 +23,7 @@ from fedbench.spec.fields import WORDS
 from fedbench.spec.run import name_of
 from fedbench.store import Results, RunFolder
 from fedbench.store.parquet_frames import in_pandas, stacked, with_columns
-from fedbench.store.run import is_as_written
+from fedbench.store.run import is_as_written, with_checksum
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last accuracy", "mean": "the mean accuracy", "best": "the best accuracy"}
@@ -98,6 +98,7 @@ def words(run: RunSpec) -> str:
 
 
 Winner = dict[str, Any]
+RECORDS = "records"  # the field of a winner's file for what the trials' records were
 Ended = tuple[RunSpec, RunFolder, dict[str, Any]]  # a trial, its folder and its record
 
 
@@ -140,6 +141,21 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
         "runs": ids,
         "on_edge": _on_edge(tried[order[0]], tune, tried),
     }
+
+
+def signed(winner: Winner, results: Path) -> Winner:
+    """The winner as it is written: with checksums of the records that it was chosen by, and all."""
+    return with_checksum({**winner, RECORDS: _records(winner, results)})
+
+
+def is_as_chosen(winner: Winner, results: Path) -> bool:
+    """Whether it was not changed since it was written, nor a trial trained anew."""
+    return is_as_written(winner) and winner.get(RECORDS) == _records(winner, results)
+
+
+def _records(winner: Winner, results: Path) -> str:
+    versions = [Results(results).run(run_id).version() for run_id in winner.get("runs", ())]
+    return digest(versions)
 
 
 def _settings(
@@ -234,7 +250,7 @@ def resolved(run: RunSpec, results: Path) -> RunSpec:
         winner = read_json(file)
     if winner.get("failed"):
         raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
-    found = winner if is_as_written(winner) else select(run, results)
+    found = winner if is_as_chosen(winner, results) else select(run, results)
     chosen, best = winner.get("chosen"), found.get("chosen")
     if best is None or chosen != best:
         told = f"says {chosen}, but by its trials the winner is {best}"

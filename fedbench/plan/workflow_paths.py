@@ -136,17 +136,15 @@ class WorkflowPaths:
         return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
     def gone(self, paper: str, jobs: Iterable[Job]) -> list[Path]:
-        """The folders from which something was deleted that a paper's frame was collected from.
+        """The folders, if they are there, of what a paper's frame was collected from and is not.
 
         They are newer than the frame. Snakemake itself makes what is missing only for a frame that
         something else makes anew.
         """
         if not exists(self.frame(paper)):
             return []
-        runs = [x for x in self.awaited(paper, jobs) if not exists(x)]
-        facts = [x for x in (*self.winners(paper), *self.data_of(paper)) if not exists(x)]
-        folders = {*(x.parent.parent for x in runs), *(x.parent for x in facts)}
-        return sorted(filter(exists, folders))
+        there = (*self.awaited(paper, jobs), *self.winners(paper), *self.data_of(paper))
+        return sorted({next(filter(exists, x.parents)) for x in there if not exists(x)})
 
     def winners(self, paper: str) -> list[Path]:
         """What the searches of a paper's runs chose."""

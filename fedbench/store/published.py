@@ -225,8 +225,9 @@ def read_published(file: Path) -> Published:
                 found[each] = there.select([*columns]).cast(schema)
             runs[key] = PublishedRun(json.loads(row["record"]), found, json.loads(row["files"]))
             if runs[key].checksum != row["checksum"]:
-                lost = [each for each in ("rounds", "probes") if not exists(files[each])]
-                said = f"{files[lost[0]].name} is missing beside it" if lost else ""
+                named = sorted({"rounds" if name == "rounds" else "probes" for name in found})
+                lost = [files[each].name for each in named if not exists(files[each])]
+                said = f"{' and '.join(lost)} is missing beside it" if lost else ""
                 raise ValueError(said or f"run {key} is not as it was written")
         searches = {x["search"]: json.loads(x["record"]) for x in tables["searches"].to_pylist()}
         data = {x["data"]: json.loads(x["record"]) for x in tables["data"].to_pylist()}

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from mlflow.exceptions import MlflowException
@@ -67,25 +68,30 @@ def test_a_run_that_is_stopped_still_stops_and_goes_on_in_the_same(folder):
     def stopped():
         with follow(SPEC) as seen:
             seen({"round": 1.0, "accuracy": 0.25})
+            seen({"round": 2.0, "accuracy": 0.5})
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
     assert shown(folder)[0].info.status == "KILLED"
     with follow(SPEC) as seen:
-        seen({"round": 1.0, "accuracy": 0.25})  # since its checkpoint
-        seen({"round": 2.0, "accuracy": 0.5})
+        seen({"round": 2.0, "accuracy": 0.5})  # once more, since its checkpoint
+        seen({"round": 3.0, "accuracy": 0.75})
     found, points = shown(folder)
-    assert (found.info.status, points) == ("FINISHED", [(1, 0.25), (2, 0.5)])
+    assert (found.info.status, points) == ("FINISHED", [(1, 0.25), (2, 0.5), (3, 0.75)])
 
 
-def test_a_finished_run_that_is_trained_anew_is_another_in_mlflow(folder):
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_run_that_is_trained_from_its_start_again_is_another_in_mlflow(folder, killed):
     for score in (0.25, 0.5):
-        with follower("mlflow", folder, print)(SPEC) as seen:
+        with suppress(KeyboardInterrupt), follower("mlflow", folder, print)(SPEC) as seen:
             seen({"round": 1.0, "accuracy": score})
+            if killed and score == 0.25:
+                raise KeyboardInterrupt
     client = client_of(default_uri(folder))
     found = client.search_runs([client.get_experiment_by_name(LIVE).experiment_id])
-    assert {run.data.metrics["accuracy"] for run in found} == {0.25, 0.5}
+    ended = {run.data.metrics["accuracy"]: run.info.status for run in found}
+    assert ended == {0.25: "KILLED" if killed else "FINISHED", 0.5: "FINISHED"}
 
 
 def test_a_server_that_is_away_is_said_once_and_not_tried_again(tmp_path):

@@ -16,6 +16,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import read_json, write_json
 from fedbench.jobs.collect import collect
 from fedbench.jobs.export_and_restore import export, exports_in, require_sound, restore, roles
+from fedbench.plan.search import is_as_chosen, signed
 from fedbench.spec import NUMERICS
 from fedbench.spec.numerics_versions import ALWAYS
 from fedbench.store import Results, note_failure, signs_of_life
@@ -25,7 +26,6 @@ from fedbench.store.published import (
     read_published,
     write_published,
 )
-from fedbench.store.run import with_checksum
 from tests.jobs.made_runs import (
     CHECKSUM,
     SEARCHING,
@@ -308,10 +308,12 @@ def test_a_winner_that_is_spelled_in_another_way_is_the_same_winner(tmp_path):
 def test_a_winner_is_restored_as_it_was_chosen_and_an_edited_one_is_not_published(tmp_path):
     plan, results = project(tmp_path, SEARCHING), tmp_path / "results"
     winner = Results(results).winner(next(iter(plan.trials)))
-    write_json(winner, written := with_checksum(read_json(winner)))
+    write_json(winner, written := signed(read_json(winner), results))
     file = runs_of(export(plan, "tiny", results, tmp_path / "out"))
     restore([file], tmp_path / "again")
-    assert read_json(Results(tmp_path / "again").winner(winner.stem)) == written
+    again = read_json(Results(tmp_path / "again").winner(winner.stem))
+    assert again["chosen"] == written["chosen"]
+    assert is_as_chosen(again, tmp_path / "again")
     write_json(winner, written | {"chosen": {"lr": 2}})
     with pytest.raises(FedbenchError, match="is not what the search chose, by its checksum"):
         export(plan, "tiny", results, tmp_path / "other")

@@ -1,7 +1,6 @@
 """What a page says of searches: each trial's score, the choice, and how much it says."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import read_json, read_text, write_json, write_text
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.search import resolved
+from fedbench.plan.search import resolved, signed
 from fedbench.report import build
 from fedbench.report.pages.runs import searches
 from fedbench.report.values.collected_frames import Collected
 from fedbench.store import Results
-from fedbench.store.run import with_checksum
-from tests.jobs.made_runs import SEARCHING, project
+from tests.jobs.made_runs import SEARCHING, finish, project
 
 PAPER = """
 title: Toy
@@ -135,14 +133,27 @@ def test_a_winner_that_is_as_it_was_written_needs_no_trials(tmp_path: Path) -> N
     plan = project(tmp_path, SEARCHING)
     results = Results(tmp_path / "results")
     run_id, search = next(iter(plan.searches.items()))
-    written = with_checksum(read_json(results.winner(search)))
+    written = signed(read_json(results.winner(search)), results.root)
     write_json(results.winner(search), written)
-    shutil.rmtree(results.runs)
-    run = plan.runs[run_id]
+    run, trials = plan.runs[run_id], [results.run(key) for key in plan.trials[search]]
+    for trial in trials:
+        (trial.path / "rounds.parquet").unlink()
     assert Collected(pd.DataFrame(), results.runs).winner(search, run) == written
     assert resolved(run, results.root) == run.changed(tune=None, lr=1)
     write_json(results.winner(search), written | {"chosen": {"lr": 2}})
-    with pytest.raises(FedbenchError, match="not complete"):
+    with pytest.raises(FedbenchError, match=r"rounds\.parquet"):
+        resolved(run, results.root)
+
+
+def test_a_winner_is_chosen_anew_once_a_trial_was_trained_anew(tmp_path: Path) -> None:
+    plan = project(tmp_path, SEARCHING)
+    results = Results(tmp_path / "results")
+    run_id, search = next(iter(plan.searches.items()))
+    write_json(results.winner(search), signed(read_json(results.winner(search)), results.root))
+    run, better = plan.runs[run_id], plan.trials[search][1]
+    finish(results.root, plan.runs[better], accuracy=0.9)
+    assert Collected(pd.DataFrame(), results.runs).winner(search, run)["chosen"] == {"lr": 2}
+    with pytest.raises(FedbenchError, match="by its trials the winner is"):
         resolved(run, results.root)
 
 

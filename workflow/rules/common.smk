@@ -42,7 +42,7 @@ configfile: HOME / "config.yaml"
 
 try:
     config.update(checked_settings(config, workflow.config_settings.config_args or ()))
-    # a job of a cluster has the plan that it was sent with, whatever was edited since
+    # a job of a cluster has the plan that it was sent with, whichever paper was edited since
     SENT = "" if workflow.is_main_process else os.environ.get("FEDBENCH_PLAN", "")
     if exists(SENT):
         PLAN = PlanFile(Path(SENT)).plan()

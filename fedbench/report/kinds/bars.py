@@ -81,7 +81,8 @@ class Bars(Kind):
             axes.set_xticks(places, [textwrap.fill(x.label, 14) for x in panel.hues], fontsize=7)
             return
         room = max(8, _ROW // len(groups))
-        names = [textwrap.fill(point_name(self.axis, level), room) for level in groups]
+        whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+        names = [textwrap.fill(point_name(self.axis, x), room, **whole) for x in groups]
         small: dict[str, Any] = {"fontsize": 7} if "\n" in "".join(names) else {}
         axes.set_xticks(range(len(groups)), names, **small)
 

@@ -20,10 +20,9 @@ from fedbench.paper import history_metrics
 from fedbench.paper.metrics import Metric, is_accuracy
 from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, select
+from fedbench.plan.search import Winner, is_as_chosen, select
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
-from fedbench.store.run import is_as_written
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
@@ -214,7 +213,7 @@ class Collected:
             results, found = Results(self.runs.parent), Winner()
             with suppress(FedbenchError):
                 found = canonical(read_json(results.winner(search)))  # one spelling of a number
-            if not is_as_written(found):
+            if not is_as_chosen(found, results.root):
                 with suppress(FedbenchError):  # trials that are sound
                     found = select(run, results.root, self.winners)
             whole = {"chosen", "trials", "on_edge"} <= found.keys()

@@ -31,7 +31,7 @@ _usual = warnings.formatwarning
 
 
 def _in_one_line(message: Warning | str, category: type[Warning], *more: Any, **also: Any) -> str:
-    """Warnings to users as sentences, without the place in its code."""
+    """A warning to users as a sentence, without the place in the code that gave it."""
     return f"{message}\n" if category is UserWarning else _usual(message, category, *more, **also)
 
 

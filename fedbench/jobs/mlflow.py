@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from mlflow.entities import LifecycleStage, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
@@ -100,7 +100,7 @@ def _alone(database: str) -> Iterator[None]:
     """Hold a lock beside a database: two processes that make its tables at once damage it."""
     lock = FileLock(f"{database}.lock", timeout=_LONGEST, fallback_to_soft=False)
     # of a file system without locks, a wrong path, a process that holds it and does not go on
-    with suppress(OSError, NotImplementedError, Timeout):
+    with suppress(OSError, NotImplementedError):  # its Timeout is an OSError
         if database != ":memory:":
             lock.acquire()
     try:

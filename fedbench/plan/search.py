@@ -144,7 +144,7 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
 
 
 def signed(winner: Winner, results: Path) -> Winner:
-    """The winner as it is written: with checksums of the records that it was chosen by, and all."""
+    """The winner as it is written: with a checksum of its trials' records, and one of all."""
     return with_checksum({**winner, RECORDS: _records(winner, results)})
 
 

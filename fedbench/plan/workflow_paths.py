@@ -136,7 +136,7 @@ class WorkflowPaths:
         return [*told, *sorted(stamps.keys() - {*chain.from_iterable(pieces)})]
 
     def gone(self, paper: str, jobs: Iterable[Job]) -> list[Path]:
-        """The folders, if they are there, of what a paper's frame was collected from and is not.
+        """The folders that held what a paper's frame was collected from and is deleted by now.
 
         They are newer than the frame. Snakemake itself makes what is missing only for a frame that
         something else makes anew.

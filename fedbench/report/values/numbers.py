@@ -6,7 +6,7 @@ from fedbench.paper.metrics import Metric
 from fedbench.paper.yaml_notation import Level, level_text
 
 UNTESTED = "not tested at this scale"
-_LONG = 1e15  # of a run that all but diverged
+_LONG = 1e15  # what is larger is of a run that all but diverged
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
 _GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ", "tau": "τ"}
 

@@ -202,7 +202,8 @@ def asked_for(
     rule: Callable[..., Any], places: int, **offered: Callable[[], Any]
 ) -> dict[str, Any]:
     """What of the `offered` a user's rule names beside its first arguments; only that is made."""
-    asked = [name for name in offered if name in names_of(rule)]
+    own = names_of(rule)
+    asked = [name for name in offered if name in own]
     try:
         signature(rule).bind(*range(places), **dict.fromkeys(asked))
     except TypeError as error:  # "missing a required argument: 'sizes'"

@@ -270,8 +270,9 @@ class Round(OneLine):
 def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:
     """Σ p_i v_i, added in the given order, since the order decides the last bits of a sum."""
     total = p[0] * values[0]
+    product = torch.empty_like(total)  # one for all stays in the cache
     for share, value in zip(p[1:], values[1:], strict=True):
-        total += share * value
+        total += torch.mul(share, value, out=product)
     return total
 
 

@@ -225,8 +225,8 @@ class Training:
     def _stored(self, client: int) -> list[State]:
         """What the parts stored after the client's last turn, or their first states."""
         if client not in self.progress.clients:
-            start = self.fed.start.w.clone()  # which users' code may change
-            return [returned(part, "client", start, self.fed) for part in self.parts]
+            start = self.fed.start.w  # a copy for each, which users' code may change
+            return [returned(part, "client", start.clone(), self.fed) for part in self.parts]
         return self.progress.clients[client]
 
     def _scores(self, r: Round, copies: Sequence[Round], train_loss: float) -> tuple[Row, Model]:

@@ -27,7 +27,7 @@ _SHARED = 2**26  # bytes of memory for each way of each worker; what is not used
 
 
 class Processes:
-    """`count` forks of this process that call `train`; they are made by the first `map`.
+    """This process and `count` - 1 forks of it, made by the first `map`, which call `train`.
 
     What stays the same in a run is in them from the start; the rest is sent in every round.
     """
@@ -40,24 +40,19 @@ class Processes:
         """What `train` returns for each group; raises what it raised, and is not called again."""
         if not self._workers:
             fed = next((t.fed for t in groups[0][0].turns), None)
-            self._workers = [_Worker(self._train, fed) for _ in range(self._count)]
+            self._workers = [_Worker(self._train, fed) for _ in range(1, self._count)]
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
-        for n, worker in enumerate(self._workers):
-            with suppress(BrokenPipeError):  # the answer says so
-                worker.questions.send(groups[n :: self._count])
         answers: list[list[ClientResult]] = [[] for _ in groups]
-        for n, worker in enumerate(self._workers):
-            try:
-                answer = worker.answers.receive()
-            except EOFError:
-                answer = FedbenchError(
-                    "a worker process was ended by the system, as it does when memory runs out; "
-                    "give the run fewer workers"
-                )
-            if isinstance(answer, Exception):
-                _end(self._workers)
-                raise answer
-            answers[n :: self._count] = answer
+        try:
+            for n, worker in enumerate(self._workers, 1):
+                with suppress(BrokenPipeError):  # the answer says so
+                    worker.questions.send(groups[n :: self._count])
+            answers[:: self._count] = map(self._train, groups[:: self._count])
+            for n, worker in enumerate(self._workers, 1):
+                answers[n :: self._count] = worker.answer()
+        except BaseException:  # the others are at work
+            _end(self._workers)
+            raise
         return answers
 
 
@@ -101,6 +96,20 @@ class _Worker:
         self.process.start()
         self.questions.receiver.close()  # a pipe ends with its last user
         self.answers.sender.close()
+
+    def answer(self) -> list[list[ClientResult]]:
+        """What it found; raises what it raised."""
+        try:
+            answer = self.answers.receive()
+        except EOFError:
+            raise FedbenchError(
+                "a worker process was ended by the system, as it does when memory runs out; give "
+                "the run fewer workers"
+            ) from None
+        if isinstance(answer, Exception):
+            raise answer
+        found: list[list[ClientResult]] = answer
+        return found
 
 
 def _end(workers: list[_Worker]) -> None:

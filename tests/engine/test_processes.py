@@ -18,7 +18,7 @@ from fedbench.engine.assemble import assemble
 SPEC = RunSpec(model={"mlp": {"hidden": 128}}, clients=8, participation=0.5, rounds=2, batch=100)
 
 
-def training(workers=2, spec=SPEC):
+def training(workers=3, spec=SPEC):
     machine = Machine(device="cpu", workers=workers)
     return Training(assemble(spec, {}, machine, None), machine)
 
@@ -48,7 +48,7 @@ def test_any_number_of_processes_gives_the_same_bits(settings):
     ways = [training(workers, spec) for workers in (1, 2, 4)]
     one, two, four = (way.run() for way in ways)
     assert ways[0].workers._processes is None
-    assert [len(forks(way)) for way in ways[1:]] == [2, 4]
+    assert [len(forks(way)) for way in ways[1:]] == [1, 3]  # beside this process
     for other in (two, four):
         assert torch.equal(one.weights, other.weights)
         assert one.history["train_loss"].equals(other.history["train_loss"])
@@ -56,7 +56,7 @@ def test_any_number_of_processes_gives_the_same_bits(settings):
 
 def test_they_end_with_the_run():
     before = {each.pid for each in children()}
-    run(SPEC, machine=Machine(device="cpu", workers=2))
+    run(SPEC, machine=Machine(device="cpu", workers=3))
     deadline = time.monotonic() + 10
     while {each.pid for each in children()} - before:
         assert time.monotonic() < deadline
@@ -75,15 +75,21 @@ def test_a_process_that_is_killed_ends_the_run_in_a_sentence():
     assert not other.is_alive()
 
 
-def test_an_error_in_a_process_is_raised_as_it_is(monkeypatch):
-    made = training()
+@pytest.mark.parametrize("here", [True, False])
+def test_an_error_in_a_process_is_raised_as_it_is(here, monkeypatch):
+    made, process = training(), os.getpid()
+    train = made.workers._processes._train
 
     def fails(group):
-        raise ArithmeticError("no loss")
+        if (os.getpid() == process) == here:
+            raise ArithmeticError("no loss")
+        return train(group)
 
     monkeypatch.setattr(made.workers._processes, "_train", fails)
+    before = {each.pid for each in children()}
     with pytest.raises(ArithmeticError, match="no loss"):
         made.round()
+    assert not {each.pid for each in children()} - before
 
 
 def test_a_signal_to_all_lets_the_round_end():

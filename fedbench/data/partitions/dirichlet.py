@@ -201,15 +201,18 @@ def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
 
 def _capped(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Indices:
     """Divide each class by Dir(α·1_K), of which clients with n/K samples get nothing: (K, C)."""
-    counts = np.zeros((clients, len(sizes)), dtype=np.int64)
+    counts, held = np.zeros((clients, len(sizes)), np.int64), np.zeros(clients, np.int64)
+    most, concentrations = sizes.sum() / clients, np.full(clients, alpha)
     for c, n_c in enumerate(sizes):
-        p = rng.dirichlet(np.full(clients, alpha))
-        p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full: draw again
+        p = rng.dirichlet(concentrations)
+        p[held >= most] = 0
+        if (total := p.sum()) == 0:  # the few clients with a share are full: draw again
             return np.full_like(counts, -1)
-        ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
+        ends = (np.cumsum(p / total) * n_c).astype(np.int64)
         ends[-1] = n_c
-        counts[:, c] = np.diff(ends, prepend=0)
+        counts[:, c] = ends
+        counts[1:, c] -= ends[:-1]
+        held += counts[:, c]
     return counts
 
 

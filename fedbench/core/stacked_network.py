@@ -59,6 +59,8 @@ def _tell(called: Called, clients: int) -> None:
     layer: Any
     for layer in called.module.modules():
         if hasattr(layer, "clients"):
+            if layer.clients == clients:  # and so in all others
+                return
             layer.clients = clients
 
 

@@ -121,7 +121,7 @@ class StepsInPlace:
             step, self._memory[i] = act(g, self._layers[i], self._memory[i], k)
             steps.append(step)
         torch._foreach_add_(self._layers, steps, alpha=-self._lr)
-        return self.mean(losses.detach(), shares)
+        return self.mean(losses, shares)
 
     def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         """Each sample's loss in a batch, inputs and labels, and its share in the mean."""

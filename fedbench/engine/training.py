@@ -25,7 +25,7 @@ from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
 from fedbench.engine.checkpoint import Checkpoints, ClientStates, Progress, Row, floats
 from fedbench.engine.given_objects import Objects
-from fedbench.engine.machine import Clock, Machine, float32_by_default
+from fedbench.engine.machine import Clock, Machine, float32_by_default, one_thread_per_operation
 from fedbench.engine.probe import Probe, Scene, checked_sight
 from fedbench.engine.problem import ClientResult, PreparedClient, Problem, same_shape
 from fedbench.engine.record import Result, describe
@@ -151,7 +151,7 @@ class Training:
     @float32_by_default()
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
-        with self.problem.for_users("round", self.progress.round), self.workers.round():
+        with self.problem.for_users("round", self.progress.round), one_thread_per_operation():
             self._round(self.progress.round)
         self.checkpoints.after_round(self.progress, self.over)
 

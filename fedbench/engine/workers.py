@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.batched_clients import train_in_step, train_together
 from fedbench.engine.local_round import local_round
-from fedbench.engine.machine import in_threads, one_thread_per_operation
+from fedbench.engine.machine import in_threads
 from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient
 from fedbench.engine.rounds import snapshot
 from fedbench.engine.worker_processes import Processes
@@ -67,10 +67,6 @@ class Workers:
     @property
     def _threads(self) -> int:
         return 1 if self.one_because else self._task.threads
-
-    def round(self) -> AbstractContextManager[None]:
-        """A context for a round, in which PyTorch's own threads take no core from processes."""
-        return one_thread_per_operation() if self._processes else nullcontext()
 
     @property
     def described(self) -> dict[str, Any]:

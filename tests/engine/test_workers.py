@@ -100,11 +100,23 @@ def test_an_error_in_a_thread_ends_the_run():
         run(RunSpec(**SMALL), machine=Machine(device="cpu", workers=2), loss=loss)
 
 
-def test_torch_has_as_many_threads_as_before_afterwards(monkeypatch):
+@pytest.fixture
+def two_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    try:
-        trained(2)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_torch_has_as_many_threads_as_before_afterwards(two_threads):
+    trained(2)
+    assert torch.get_num_threads() == 2
+
+
+def test_what_the_server_trains_has_the_same_bits_with_any_number_of_workers(two_threads):
+    spec = RunSpec(
+        dataset="synthetic", model="mlp", parts=["fedgen"], clients=3, participation=1.0, rounds=3,
+        batch=20, epochs=2, optimizer="adam", lr=0.001, seed=18,
+    )  # fmt: skip
+    one, two = (run(spec, machine=Machine(device="cpu", workers=n)).weights for n in (1, 2))
+    assert torch.equal(one, two)

@@ -230,7 +230,10 @@ def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> li
         rows = rng.permutation(np.flatnonzero(strata == each))
         test[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
     if not test.any():
-        raise FedbenchError(f"test = {share} of each class or group is none; it must be larger")
+        raise FedbenchError(
+            f"test = {share} of each class or group is none; it must be larger, and one must have "
+            "two samples"
+        )
     halves = ({name: each[rows] for name, each in given.items()} for rows in (~test, test))
     return [Samples(**half) for half in halves]
 

@@ -27,7 +27,7 @@ _SHARED = 2**26  # bytes of memory for each way of each worker; what is not used
 
 
 class Processes:
-    """This process and `count` - 1 forks of it, made by the first `map`, which call `train`.
+    """The process itself and `count` - 1 forks of it, made by the first `map`: they call `train`.
 
     What stays the same in a run is in them from the start; the rest is sent in every round.
     """

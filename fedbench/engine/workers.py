@@ -1,5 +1,6 @@
 """Trains the clients of a cohort, side by side and in parallel; the workers change no result."""
 
+import multiprocessing
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -48,9 +49,11 @@ class Workers:
 
         self._train = train  # not a method, in which the processes would keep `self` alive
         # Processes where threads are too slow, but not where users' code acts, which may keep
-        # something from one call to the next
+        # something from one call to the next, nor where this process may not have or fork any:
+        # PyTorch then refuses gradients in a fork of a process that sees a GPU and has made one
         small = task.net.d * max(batch, 10) <= _SMALL and not task.net.channels
-        here = sys.platform == "linux" and task.x.device.type == "cpu"
+        here = sys.platform == "linux" and not torch.cuda.is_available()
+        here = here and not multiprocessing.current_process().daemon
         apart = here and small and self._threads > 1 and not (task.draws or task.users.acts)
         self._processes = Processes(self._train, task.threads) if apart else None
 

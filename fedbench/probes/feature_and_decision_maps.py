@@ -87,7 +87,12 @@ class Embedding(OfClasses):
 
 
 def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArray[np.float64]:
-    """t-SNE (N, 2), started from principal components; perplexity is cut to (N − 1)/3."""
+    """t-SNE (N, 2), started from principal components; perplexity is cut to (N − 1)/3.
+
+    Features that are all equal, as those of a network that has collapsed, lie at one point.
+    """
+    if (features == features[0]).all():  # t-SNE would end the process
+        return np.zeros((len(features), 2))
     from sklearn.manifold import TSNE  # only here, as it takes a second
 
     perplexity = min(perplexity, (len(features) - 1) / 3)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import torch
 from annotated_types import Ge
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor, nn
 from torch.func import grad
 from torch.nn import functional as F
@@ -40,11 +40,12 @@ class Spectrum(Probe):
     ASD paper, Tables 1 and 12 and Fig. 3. At the last round, at the scored model in evaluation
     mode; the loss is the mean base loss over a fixed subset of the clients' training samples,
     without distillation, weight decay or augmentation. Columns: hessian_top, the eigenvalue of
-    largest magnitude; hessian_trace; hessian_mean_abs, the mean magnitude of the eigenvalues.
-    Table: eigenvalue, density. The paper gives neither subset nor scaling: compare ratios, not
-    values. Cost: `probes` + `steps` products with the Hessian, and 20 to 20·`iterations` more; each
-    takes two to three passes forward and backward through `samples` samples. A network of which
-    PyTorch has no right second derivative is refused before training, by a product of two samples.
+    largest magnitude; hessian_trace; hessian_mean_abs, the mean magnitude of the eigenvalues,
+    by one random vector. Table: eigenvalue, density; none where the loss is flat. The paper
+    gives neither subset nor scaling: compare ratios, not values. Cost: `probes` + `steps`
+    products with the Hessian, and 20 to 20·`iterations` more; each takes two to three passes
+    forward and backward through `samples` samples. A network of which PyTorch has no right
+    second derivative is refused before training, by a product of two samples.
     """
 
     EXTRA: ClassVar[str] = "curvature"
@@ -81,6 +82,9 @@ class Spectrum(Probe):
         H = hessian(s.problem.task, s.scored, self.rows(s.problem))
         with twice_differentiable(), s.seeded("spectrum"):
             start = torch.randn_like(s.scored.w)
+            if not (H @ start).any():  # where a network is sure of every sample
+                zeros = dict.fromkeys(("hessian_top", "hessian_trace", "hessian_mean_abs"), 0.0)
+                return Sight(zeros, [])
             columns = {
                 "hessian_top": top_eigenvalue(H, self.tol, self.iterations, start),
                 "hessian_trace": trace(H, self.probes),
@@ -202,7 +206,7 @@ def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:
             H.to_scipy(), k=1, which="LM", tol=tol, maxiter=iterations,
             v0=start.cpu().numpy().astype(np.float64), return_eigenvectors=False,
         )  # fmt: skip
-    except ArpackNoConvergence:
+    except ArpackError:
         return float("nan")
     return float(eigenvalues[0])
 

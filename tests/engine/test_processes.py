@@ -134,6 +134,20 @@ def test_users_code_large_networks_and_one_worker_train_in_threads():
     assert own.workers._processes is None
 
 
+def test_where_a_fork_may_not_be_made_threads_train(monkeypatch):
+    """Processes of a pool have no children; beside a GPU PyTorch refuses gradients in forks."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_has_none)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert training().workers._processes is None
+
+
+def _has_none():
+    made = training()
+    made.round()
+    return made.workers._processes is None
+
+
 def test_a_process_that_is_stopped_ends_with_them():
     """Python ends the children of a process with SIGTERM, which these leave to their parent."""
 

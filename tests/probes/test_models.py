@@ -135,6 +135,10 @@ def test_a_map_keeps_clusters_apart_and_depends_on_its_seed_alone():
     assert silhouette(one, np.repeat([0, 1], 15)) > 0.5
 
 
+def test_the_map_of_a_collapsed_network_is_one_point():
+    assert np.array_equal(plane(np.ones((7, 3)), 30.0, 0), np.zeros((7, 2)))
+
+
 def test_the_embedding_shows_what_the_scored_model_says():
     table = result().tables["embedding"]
     models = dict(iter(table.groupby("model")))

@@ -172,6 +172,14 @@ class Crowd:
         return aslinearoperator(np.diag(np.linspace(1, 1.001, 500)))
 
 
+def test_a_flat_loss_has_no_curvature_and_no_density(cpu):
+    sure = {"dataset": "toy", "model": "logistic", "clients": 2, "epochs": 5, "lr": 1e5}
+    result = run(RunSpec(**sure, rounds=2, watch=["spectrum"]), machine=cpu)
+    columns = ["hessian_top", "hessian_trace", "hessian_mean_abs"]
+    assert list(result.history[columns].iloc[-1]) == [0, 0, 0]
+    assert "spectrum" not in result.tables
+
+
 def test_where_the_search_does_not_end_there_is_no_number():
     assert np.isnan(top_eigenvalue(Crowd(), 1e-14, 1, torch.ones(500, dtype=torch.float64)))
 

@@ -1,7 +1,11 @@
 """The figure of the gradients' dissimilarity, by hand."""
 
-import pandas as pd
+from types import SimpleNamespace
 
+import pandas as pd
+import pytest
+
+from fedbench.base.errors import FedbenchError
 from fedbench.report.figures.panels import Panel
 from fedbench.report.kinds.probe_figures import Dissimilarity, _lines
 
@@ -30,6 +34,13 @@ def test_a_line_is_the_mean_over_seeds_and_single_models_share_one():
     lines = {name: line for name, _, line in _lines(ByHand({}, "", "", ()))}
     assert lines["mean of the models, normalised"].to_dict() == {0: 3, 30: 2}
     assert lines["2 single models, mean, normalised"].to_dict() == {0: 7}
+
+
+def test_two_methods_are_refused_because_they_would_share_a_line():
+    hues = tuple(SimpleNamespace(label=name) for name in ("FedAvg", "FedAvg+ASD"))
+    with pytest.raises(FedbenchError, match="must name one of FedAvg, FedAvg\\+ASD"):
+        Dissimilarity().require(Panel({}, "", "", hues))
+    Dissimilarity().require(Panel({}, "", "", hues[:1]))
 
 
 def test_the_legend_says_of_how_many_models_a_line_is_the_mean():

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure as MplFigure
 
 from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import make_plan
 from fedbench.plan.workflow_paths import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds import by_local_step
-from fedbench.report.kinds.bars import Bars
+from fedbench.report.kinds.bars import Bars, Changes
 from fedbench.report.kinds.curves import Curves, _passes_per_round
 from fedbench.report.kinds.probe_figures import _mean
 from fedbench.report.values.collected_frames import Collected
@@ -387,6 +388,13 @@ def test_changes_are_in_points_and_ordered_by_the_clients_samples(made):
     row = table[(table["client"] == 3) & (table["label"] == 7)].iloc[0]
     bar = figure.axes[0].patches[1]
     assert bar.get_height() == pytest.approx(100 * (row["after"] - row["before"]))
+
+
+def test_changes_of_runs_that_have_no_client_in_common_are_refused():
+    tables = [pd.DataFrame({"round": [1], "client": [client]}) for client in (3, 8)]
+    hues = [SimpleNamespace(first=lambda _, table=table: table) for table in tables]
+    with pytest.raises(FedbenchError, match="no client trained in the last watched round of all"):
+        Changes().parts([SimpleNamespace(hues=hues)])
 
 
 def test_regions_show_every_model_and_all_points_with_the_global_one(made):

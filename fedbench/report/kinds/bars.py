@@ -152,6 +152,11 @@ class Changes(Kind):
         tables = [_last_round(hue) for panel in panels for hue in panel.hues]
         trained = [{*table["client"]} for table in tables if len(table)]
         common = sorted(set.intersection(*trained)) if trained else []
+        if trained and not common:
+            raise FedbenchError(
+                "figure kind changes: no client trained in the last watched round of all its runs; "
+                "let `where` name fewer of them"
+            )
         return tuple(f"Client {int(client)}" for client in common[: self.clients]) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import seaborn as sns
 
 from fedbench.base.checks import Count, Positive
+from fedbench.base.errors import FedbenchError
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, metric_label
 from fedbench.report.figures.style import BLUE, INK, RED, Style, stroke, style
 from fedbench.report.values.numbers import axis_name
@@ -63,6 +64,12 @@ class Dissimilarity(Kind):
     """
 
     reads: ClassVar[str] = "dissimilarity"
+
+    def require(self, panel: Panel) -> None:
+        """Refuse several hues, whose numbers would become one line."""
+        if len(names := [hue.label for hue in panel.hues]) > 1:
+            shown = ", ".join(names)
+            raise FedbenchError(f"figure kind dissimilarity: `where` must name one of {shown}")
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per model and scaling."""

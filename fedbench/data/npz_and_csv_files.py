@@ -79,8 +79,8 @@ def read_csv(
 ) -> tuple[Samples, tuple[str, ...], str]:
     """The rows of a CSV file, the names of the features, and the name of the labels' column.
 
-    Labels, int64 or words, stand in the column `label`, or in the last if it is ''. The column
-    `group` says whose each row is and is no feature. With `numbers` labels are float32.
+    Labels, as written, stand in the column `label`, or in the last if it is ''. The column `group`
+    says whose each row is and is no feature. With `numbers` labels are float32.
     """
     damaged = (OSError, UnicodeDecodeError, csv.Error)
     with (
@@ -107,7 +107,7 @@ def read_csv(
     x = np.concatenate([x for x, *_ in pieces])
     words = {name: [word for _, each, _ in pieces for word in each[name]] for name in texts}
     _refuse_index(x, names)
-    y = (_measured if numbers else _labels)(words[label], label)
+    y = _measured(words[label], label) if numbers else np.array(words[label])
     return Samples(x, y, np.array(words[group]) if group else None), names, label
 
 
@@ -198,6 +198,13 @@ def _check_uses(columns: Sequence[str], label: str, group: str) -> None:
         found = [mark for mark in (";", "\t", "|") if mark in columns[0]]
         other = f" (cells are separated by {found[0]!r}, not by commas)" if found else ""
         raise FedbenchError(f"the file has one column{other}; it needs labels and features")
+
+
+def typed(parts: list[Samples], column: str) -> list[Samples]:
+    """The parts of a table with labels as int64, if those of all are whole numbers, else words."""
+    y = _labels([*chain(*(part.y.tolist() for part in parts))], column)
+    each = np.split(y, np.cumsum([len(part.y) for part in parts])[:-1])
+    return [part._replace(y=own) for part, own in zip(parts, each, strict=True)]
 
 
 def _labels(words: Sequence[str], column: str) -> NDArray[Any]:

@@ -190,6 +190,14 @@ def test_a_table_to_test_on_may_lack_the_labels_that_are_words(tmp_path):
     assert (data.y_train.tolist(), data.y_test.tolist()) == ([0, 1, 2], [1, 0])
 
 
+def test_labels_are_numbers_or_words_in_both_tables_alike(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,code\n1,01\n2,1\n3,2\n")
+    (tmp_path / "test.csv").write_text("a,code\n4,01\n5,2\n")
+    data = File(path="mine.csv", test_path="test.csv").load(tmp_path)
+    assert (data.y_train.tolist(), data.y_test.tolist()) == ([0, 1, 2], [0, 2])
+    assert data.origin["labels"] == "01, 1, 2"
+
+
 def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
     monkeypatch.setattr(npz_and_csv_files, "_CELLS", 7 * 3)
     rng = np.random.default_rng(0)

@@ -65,6 +65,8 @@ class File(Source):
             parts += test
             origin["test file"] = str(more)
         with at(f"file ({file})"):
+            if label and not self.regression:  # "1" beside "01" is a word, in whichever table
+                parts = npz_and_csv_files.typed(parts, label)
             if len(parts) == 1:
                 parts, strata = self._split(parts[0])
                 origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"

@@ -175,7 +175,7 @@ class Regions(Kind):
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """The models, those of the users first."""
         models = [m for p in panels if self.has(p) for m in p.table(self.reads)["model"].unique()]
-        names = sorted({*models}, key=lambda name: (name == "global", name))
+        names = sorted({*models}, key=lambda name: (name == "global", len(name), name))
         return tuple(name.capitalize() for name in names) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:

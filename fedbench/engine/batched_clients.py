@@ -12,7 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.local_round import StepsInPlace, by_autograd, finished, local_round
+from fedbench.engine.local_round import StepsInPlace, by_autograd, feed, finished, local_round
+from fedbench.engine.machine import one_thread_per_operation
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient
 
 Kind = Literal["eval", "train", "gradient"]
@@ -94,30 +95,87 @@ class _SharedNet(Net):
 def train_in_step(
     task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
 ) -> list[ClientResult]:
-    """Train these clients, of whose steps no part sees any, in step; those with most come first."""
+    """Train these clients, of whose steps no part sees any, in step; those with most come first.
+
+    Short batches are filled up, so that all clients make all their steps together.
+    """
     with torch.no_grad():
-        w = torch.stack([task.through("begin", c.start.w, c.turns) for c in clients])
-        steps = _StepsOfSeveral(task, clients[0].lr, stacked, w, {})
-        total = w.new_zeros(len(clients))
-        for k, batch in enumerate(_batches(task, clients, w.dtype)):
-            active = len(batch[2])
-            steps.keep(active)
-            total[:active] += steps.make(k, batch)
-        return [
-            finished(task, client, Model(own.clone(), {}), loss / len(client.rows))
-            for client, own, loss in zip(clients, steps.w, total, strict=True)
-        ]
+        return _StepsOfSeveral(task, stacked, clients, _starts(task, clients)).finish(clients)
+
+
+def train_whole_batches_in_step(
+    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
+) -> list[ClientResult]:
+    """As `train_in_step`, with the bits of clients that train alone, where `has_bits_of_one`.
+
+    A client is in step for its whole batches, and makes a shorter last one by itself. One with a
+    short batch before trains alone.
+    """
+    size = max(len(client.rows[0]) for client in clients)
+    whole = [sum(len(rows) == size for rows in client.rows) for client in clients]
+    order = sorted(range(len(clients)), key=lambda i: -whole[i])
+    order = [i for i in order if whole[i] and all(len(r) == size for r in clients[i].rows[:-1])]
+    results = {i: local_round(task, clients[i]) for i in range(len(clients)) if i not in order}
+    if some := [clients[i] for i in order]:
+        with torch.no_grad():
+            steps = _StepsOfWholeBatches(task, stacked, some, _starts(task, some))
+            cut = [replace(c, rows=c.rows[: whole[i]]) for c, i in zip(some, order, strict=True)]
+            results |= zip(order, steps.finish(cut), strict=True)
+    return [results[i] for i in range(len(clients))]
+
+
+def has_bits_of_one(task: LocalTask, stacked: StackedNet, batch: int, clients: int) -> bool:
+    """Whether a step of so many clients gives each the bits that it has alone.
+
+    That depends on the processor's libraries, and on sizes, not on values: one step shows it.
+    """
+    start = task.net.start()
+    rows = torch.arange(batch, device=task.x.device) % len(task.x)
+    some = [PreparedClient(i, start, 1.0, [], [rows], None, 0) for i in range(clients)]
+    with torch.no_grad(), one_thread_per_operation():
+        alone = StepsInPlace(task, 1.0, task.net, start.w.clone(), {})
+        loss = alone.make(0, task.inputs(rows, None))
+        steps = _StepsOfWholeBatches(task, stacked, some, torch.stack([start.w] * clients))
+        steps.go_on(next(_batches(task, some, start.w.dtype)))
+        return bool((steps.w == alone.w).all() and (steps.total == loss).all())
+
+
+def _starts(task: LocalTask, clients: Sequence[PreparedClient]) -> Tensor:
+    return torch.stack([task.through("begin", c.start.w, c.turns) for c in clients])
 
 
 class _StepsOfSeveral(StepsInPlace):
     """The steps of several clients: w is (m, d), and so is each layer's first dimension m."""
 
-    def keep(self, active: int) -> None:
-        """Go on with the first `active` clients alone."""
-        if active == len(self._layers[0]):
-            return
-        self._layers = self._net.place(self.w[:active], {})
-        self._memory = [{name: v[:active] for name, v in each.items()} for each in self._memory]
+    def __init__(
+        self, task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient], w: Tensor
+    ) -> None:
+        super().__init__(task, clients[0].lr, stacked, w, {})
+        self.total = w.new_zeros(len(clients))  # of each client's losses
+        self._clients, self._active, self._k = clients, len(clients), 0
+
+    def finish(self, shared: Sequence[PreparedClient]) -> list[ClientResult]:
+        """Make the steps that these clients share; returns the results of their whole rounds."""
+        for batch in _batches(self._task, shared, self.w.dtype):
+            self.go_on(batch)
+        self.leave(0)
+        return [
+            finished(self._task, client, Model(own.clone(), {}), loss / len(client.rows))
+            for client, own, loss in zip(self._clients, self.w, self.total, strict=True)
+        ]
+
+    def go_on(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
+        """Make the next step of the first clients, as many as the batch has; the others end."""
+        active = len(batch[2])
+        if active < self._active:
+            self.leave(active)
+            self._active, self._layers = active, self._net.place(self.w[:active], {})
+            self._memory = [{name: v[:active] for name, v in each.items()} for each in self._memory]
+        self.total[:active] += self.make(self._k, batch)
+        self._k += 1
+
+    def leave(self, active: int) -> None:
+        """Called when only the first `active` clients go on."""
 
     def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         """Each sample's loss (m, B), and its share in its client's mean."""
@@ -128,6 +186,24 @@ class _StepsOfSeveral(StepsInPlace):
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,)."""
         return (losses * shares).sum(1)
+
+
+class _StepsOfWholeBatches(_StepsOfSeveral):
+    """Steps of batches that are alike; who leaves makes a last, shorter one alone."""
+
+    def leave(self, active: int) -> None:
+        """Make the last steps of those who end here."""
+        for i in range(active, self._active):
+            client, k = self._clients[i], self._k
+            if k < len(client.rows):
+                own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i], {})
+                own._memory = [{name: v[i] for name, v in each.items()} for each in self._memory]
+                views = client.views and client.views[k:]
+                self.total[i] += own.make(k, next(feed(self._task.inputs, client.rows[k:], views)))
+
+    def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
+        """Each client's mean loss (m,), summed as of one client."""
+        return losses.mean(1)
 
 
 def _batches(

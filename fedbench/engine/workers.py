@@ -12,7 +12,12 @@ from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.batched_clients import train_in_step, train_together
+from fedbench.engine.batched_clients import (
+    has_bits_of_one,
+    train_in_step,
+    train_together,
+    train_whole_batches_in_step,
+)
 from fedbench.engine.local_round import local_round
 from fedbench.engine.machine import in_threads
 from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient
@@ -23,8 +28,10 @@ from fedbench.engine.worker_processes import Processes
 # clients at once are no faster beyond that.
 _ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
 # Weights times samples up to which a step of a network without a convolution takes longer to call
-# than to compute; beyond it, the weights of several clients leave the cache.
+# than to compute, so that filling up short batches costs nothing.
 _TINY = 3.5e5
+# Weights beyond which those of several clients leave the cache.
+_CACHED = 2.5e5
 _MOST_IN_STEP = 16
 # Weights times samples up to which threads wait for Python's lock longer than they compute.
 _SMALL = 2e7
@@ -40,7 +47,13 @@ class Workers:
         self._task = task
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
-        together = train_in_step if in_step(task, batch) else train_together
+        if stacked and in_step(task, batch) and not tiny(task, batch):
+            sizes = {2, self._largest}
+            if not all(has_bits_of_one(task, stacked, batch, each) for each in sizes):
+                stacked, self._largest = None, 1
+        together = train_together
+        if in_step(task, batch):
+            together = train_in_step if tiny(task, batch) else train_whole_batches_in_step
 
         def train(group: Sequence[PreparedClient]) -> list[ClientResult]:
             if stacked is None or len(group) == 1:
@@ -107,11 +120,17 @@ class Workers:
         return [results[i] for i in range(len(clients))]
 
 
+def tiny(task: LocalTask, batch: int) -> bool:
+    """Whether a step takes longer to call than to compute."""
+    return task.net.d * max(batch, 10) <= _TINY
+
+
 def in_step(task: LocalTask, batch: int) -> bool:
-    """Whether clients train in step: those of a tiny network, whose steps no part sees."""
+    """Whether clients train in step: those of a small network, whose steps no part sees."""
     net = task.net
-    tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.start().buffers)
-    return tiny and task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
+    small = net.d <= _CACHED and net.d * batch <= _SMALL
+    plain = task.is_plain and task.loss in LOSSES and net.precision != torch.bfloat16
+    return small and plain and not (net.channels or net.start().buffers)
 
 
 def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
@@ -135,8 +154,9 @@ def at_once(task: LocalTask, batch: int, cohort: int) -> int:
     That follows from a sample's operations in layers with products. PyTorch's own counter finds the
     same number, but it imports PyTorch's compiler, which takes seconds.
     """
-    if in_step(task, batch):  # two workers share any cohort
-        return min(_MOST_IN_STEP, -(-cohort // 2))
+    if in_step(task, batch):  # two workers share any cohort of tiny networks, all of them others
+        shares = 2 if tiny(task, batch) else task.threads
+        return min(_MOST_IN_STEP, -(-cohort // shares))
     counts: list[int] = []
 
     def count(layer: Any, _: object, outputs: Tensor) -> None:

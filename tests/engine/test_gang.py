@@ -12,8 +12,10 @@ from torch import nn
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat_network import Model, Net
 from fedbench.core.stacked_network import StackedNet
+from fedbench.engine import workers
 from fedbench.engine.assemble import assemble
-from fedbench.engine.workers import at_once, grouped, in_step, stacked_net
+from fedbench.engine.batched_clients import has_bits_of_one
+from fedbench.engine.workers import at_once, grouped, in_step, stacked_net, tiny
 
 CPU = Machine(device="cpu", workers=1)
 LENET = {"model": {"lenet5": {"padding": 2}}}
@@ -64,7 +66,8 @@ def test_how_many_at_once_by_hand():
         ({**LENET, "precision": "float64"}, False),
         ({**LENET, "precision": "bfloat16"}, False),
         ({"model": "mlp"}, True),  # matrix products alone, 9,610 weights
-        ({"model": {"mlp": {"hidden": 1000}}}, False),
+        ({"model": {"mlp": {"hidden": 3333}}}, True),  # 249,985 weights
+        ({"model": {"mlp": {"hidden": 3334}}}, False),  # 250,060
         ({"model": "mlp", "parts": ["fedprox"]}, False),  # it reads every step
         ({"model": "mlp", "clip": 1.0}, False),
         ({"model": {"tinyvit": {"width": 0.125, "depth": 0.1, "side": 32}}}, False),
@@ -182,14 +185,17 @@ TINY = {"clients": 6, "rounds": 2, "lr": 0.1, "batch": 16, "precision": "float64
 def test_a_tiny_network_is_one_whose_weights_times_samples_are_few_by_hand():
     # digits: 64 inputs and 10 classes, so that 32 hidden units have 2,410 weights
     small = task(model={"mlp": {"hidden": 32}})
-    assert in_step(small, 145)  # 349,450
-    assert not in_step(small, 146)  # 351,860
-    assert in_step(task(model={"mlp": {"hidden": 466}}), 1)  # 34,960 weights, as for 10 samples
-    assert not in_step(task(model={"mlp": {"hidden": 467}}), 1)
+    assert tiny(small, 145)  # 349,450
+    assert not tiny(small, 146)  # 351,860
+    assert tiny(task(model={"mlp": {"hidden": 466}}), 1)  # 34,960 weights, as for 10 samples
+    assert not tiny(task(model={"mlp": {"hidden": 467}}), 1)
+    assert in_step(small, 8298)  # 19,998,180
+    assert not in_step(small, 8299)  # 20,000,590
     assert [at_once(small, 10, cohort) for cohort in (1, 2, 7, 10, 32, 500)] == [1, 1, 4, 5, 16, 16]
+    assert [at_once(small, 146, cohort) for cohort in (1, 7, 500)] == [1, 7, 16]  # one worker
 
 
-@pytest.mark.parametrize(
+in_many_ways = pytest.mark.parametrize(
     "settings",
     [
         {},
@@ -204,6 +210,9 @@ def test_a_tiny_network_is_one_whose_weights_times_samples_are_few_by_hand():
     ],
     ids=str,
 )
+
+
+@in_many_ways
 def test_in_step_gives_the_weights_of_clients_alone(together, monkeypatch, settings):
     spec = RunSpec(**TINY | settings, partition={"dy": {"alpha": 0.5}})
     found = run(spec, machine=CPU)
@@ -216,11 +225,58 @@ def test_in_step_gives_the_weights_of_clients_alone(together, monkeypatch, setti
     assert losses[0] == pytest.approx(losses[1], abs=1e-10)
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_in_step_any_number_of_workers_gives_the_same_bits(workers):
-    spec = RunSpec(**TINY | {"precision": "float32"})
-    many = Machine(device="cpu", workers=workers)
+@pytest.mark.parametrize("model", ["mlp", {"mlp": {"hidden": 1000}}], ids=str)
+@pytest.mark.parametrize("count", [2, 4])
+def test_in_step_any_number_of_workers_gives_the_same_bits(count, model):
+    spec = RunSpec(**TINY | {"precision": "float32", "model": model})
+    many = Machine(device="cpu", workers=count)
     assert torch.equal(run(spec, machine=CPU).weights, run(spec, machine=many).weights)
+
+
+@in_many_ways
+def test_in_step_larger_networks_keep_the_bits_of_clients_alone(together, settings):
+    settings = TINY | {"batch": 12, "model": {"mlp": {"hidden": 1000}}} | settings
+    spec = RunSpec(**settings | {"precision": "float32"}, partition={"dy": {"alpha": 0.5}})
+    found = run(spec, machine=CPU)
+    together(1)
+    alone = run(spec, machine=CPU)
+    assert torch.equal(found.weights, alone.weights)
+    assert list(found.history["train_loss"]) == list(alone.history["train_loss"])
+
+
+@in_many_ways
+def test_in_step_larger_networks_have_the_weights_of_clients_alone(monkeypatch, together, settings):
+    monkeypatch.setattr(workers, "has_bits_of_one", lambda *about: True)
+    settings = TINY | {"batch": 12, "model": {"mlp": {"hidden": 1000}}} | settings
+    spec = RunSpec(**settings, partition={"dy": {"alpha": 0.5}})
+    found = run(spec, machine=CPU)
+    assert found.record["clients_at_once"] == 6
+    together(1)
+    alone = run(spec, machine=CPU)
+    torch.testing.assert_close(found.weights, alone.weights, rtol=1e-10, atol=1e-10)
+    losses = [list(result.history["train_loss"]) for result in (found, alone)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-10)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_in_step_larger_networks_go_where_one_step_shows_the_same_bits(monkeypatch, same):
+    seen = []
+    monkeypatch.setattr(workers, "has_bits_of_one", lambda *about: seen.append(about) or same)
+    spec = RunSpec(**TINY | {"model": {"mlp": {"hidden": 1000}}, "epochs": 2, "batch": 100})
+    result = run(spec, machine=CPU)
+    assert result.record["clients_at_once"] == (6 if same else 1)
+    assert {about[2:] for about in seen} <= {(100, 2), (100, 6)}
+    assert seen
+
+
+def test_one_step_shows_other_bits(monkeypatch):
+    job = task(model={"mlp": {"hidden": 1000}})
+    stacked = stacked_net(job, 16)
+    if not has_bits_of_one(job, stacked, 16, 3):
+        pytest.skip("this processor's libraries sum several clients in another order than one")
+    plain = stacked.train_placed
+    monkeypatch.setattr(stacked, "train_placed", lambda x: plain(x) * (1 + 1e-6))
+    assert not has_bits_of_one(job, stacked, 16, 3)
 
 
 def test_in_step_a_network_need_not_begin_with_a_flat_layer():

@@ -104,14 +104,13 @@ def train_in_step(
 
 
 def train_whole_batches_in_step(
-    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
+    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient], size: int
 ) -> list[ClientResult]:
     """As `train_in_step`, with the bits of clients that train alone, where `has_bits_of_one`.
 
-    A client is in step for its whole batches, and makes a shorter last one by itself. One with a
-    short batch before trains alone.
+    A client is in step for its whole batches, of `size` samples, and makes a shorter last one by
+    itself. One with a short batch before trains alone.
     """
-    size = max(len(client.rows[0]) for client in clients)
     whole = [sum(len(rows) == size for rows in client.rows) for client in clients]
     order = sorted(range(len(clients)), key=lambda i: -whole[i])
     order = [i for i in order if whole[i] and all(len(r) == size for r in clients[i].rows[:-1])]

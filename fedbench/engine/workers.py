@@ -4,6 +4,7 @@ import multiprocessing
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -48,12 +49,13 @@ class Workers:
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
         if stacked and in_step(task, batch) and not tiny(task, batch):
-            sizes = {2, self._largest}
-            if not all(has_bits_of_one(task, stacked, batch, each) for each in sizes):
+            clients = {1, 2, self._largest}
+            if not all(has_bits_of_one(task, stacked, batch, m) for m in clients):
                 stacked, self._largest = None, 1
         together = train_together
         if in_step(task, batch):
-            together = train_in_step if tiny(task, batch) else train_whole_batches_in_step
+            whole = partial(train_whole_batches_in_step, size=batch)
+            together = train_in_step if tiny(task, batch) else whole
 
         def train(group: Sequence[PreparedClient]) -> list[ClientResult]:
             if stacked is None or len(group) == 1:

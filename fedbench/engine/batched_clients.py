@@ -12,7 +12,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.local_round import StepsInPlace, by_autograd, feed, finished, local_round
+from fedbench.engine.local_round import (
+    StepsInPlace,
+    begun,
+    by_autograd,
+    feed,
+    finished,
+    local_round,
+)
 from fedbench.engine.machine import one_thread_per_operation
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient
 
@@ -100,7 +107,8 @@ def train_in_step(
     Short batches are filled up, so that all clients make all their steps together.
     """
     with torch.no_grad():
-        return _StepsOfSeveral(task, stacked, clients, _starts(task, clients)).finish(clients)
+        steps = _StepsOfSeveral(task, stacked, clients, _starts(task, clients))
+        return steps.finish(_batches(task, clients, steps.w.dtype))
 
 
 def train_whole_batches_in_step(
@@ -115,32 +123,36 @@ def train_whole_batches_in_step(
     order = sorted(range(len(clients)), key=lambda i: -whole[i])
     order = [i for i in order if whole[i] and all(len(r) == size for r in clients[i].rows[:-1])]
     results = {i: local_round(task, clients[i]) for i in range(len(clients)) if i not in order}
-    if some := [clients[i] for i in order]:
+    if together := [clients[i] for i in order]:
         with torch.no_grad():
-            steps = _StepsOfWholeBatches(task, stacked, some, _starts(task, some))
-            cut = [replace(c, rows=c.rows[: whole[i]]) for c, i in zip(some, order, strict=True)]
-            results |= zip(order, steps.finish(cut), strict=True)
+            steps = _StepsOfWholeBatches(task, stacked, together, _starts(task, together))
+            batches = _whole_batches(task, together, [whole[i] for i in order])
+            results |= zip(order, steps.finish(batches), strict=True)
     return [results[i] for i in range(len(clients))]
 
 
 def has_bits_of_one(task: LocalTask, stacked: StackedNet, batch: int, clients: int) -> bool:
     """Whether a step of so many clients gives each the bits that it has alone.
 
-    That depends on the processor's libraries, and on sizes, not on values: one step shows it.
+    That depends on the processor's libraries and on sizes. Inputs are drawn, as sums of images'
+    round numbers may agree by luck, and the rate is large, so that weights round no gradient away.
     """
-    start = task.net.start()
+    start, lr = task.net.start(), 2.0**20
     rows = torch.arange(batch, device=task.x.device) % len(task.x)
-    some = [PreparedClient(i, start, 1.0, [], [rows], None, 0) for i in range(clients)]
+    some = [PreparedClient(i, start, lr, [], [rows], None, 0) for i in range(clients)]
+    x, y = task.inputs(rows, None)
+    x = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype).to(x.device)
     with torch.no_grad(), one_thread_per_operation():
-        alone = StepsInPlace(task, 1.0, task.net, start.w.clone(), {})
-        loss = alone.make(0, task.inputs(rows, None))
+        alone = StepsInPlace(task, lr, task.net, start.w.clone(), {})
+        loss = alone.make(0, (x, y))
         steps = _StepsOfWholeBatches(task, stacked, some, torch.stack([start.w] * clients))
-        steps.go_on(next(_batches(task, some, start.w.dtype)))
+        shares = x.new_full((clients, batch), 1 / batch)
+        steps.go_on((torch.stack([x] * clients), y.repeat(clients), shares))
         return bool((steps.w == alone.w).all() and (steps.total == loss).all())
 
 
 def _starts(task: LocalTask, clients: Sequence[PreparedClient]) -> Tensor:
-    return torch.stack([task.through("begin", c.start.w, c.turns) for c in clients])
+    return torch.stack([begun(task, client).w for client in clients])
 
 
 class _StepsOfSeveral(StepsInPlace):
@@ -153,9 +165,9 @@ class _StepsOfSeveral(StepsInPlace):
         self.total = w.new_zeros(len(clients))  # of each client's losses
         self._clients, self._active, self._k = clients, len(clients), 0
 
-    def finish(self, shared: Sequence[PreparedClient]) -> list[ClientResult]:
-        """Make the steps that these clients share; returns the results of their whole rounds."""
-        for batch in _batches(self._task, shared, self.w.dtype):
+    def finish(self, batches: Iterator[tuple[Tensor, Tensor, Tensor]]) -> list[ClientResult]:
+        """Make a step with each of the batches; returns the results of the whole rounds."""
+        for batch in batches:
             self.go_on(batch)
         self.leave(0)
         return [
@@ -164,7 +176,7 @@ class _StepsOfSeveral(StepsInPlace):
         ]
 
     def go_on(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Make the next step of the first clients, as many as the batch has; the others end."""
+        """Make the next step of as many clients as the batch has, the first; the others leave."""
         active = len(batch[2])
         if active < self._active:
             self.leave(active)
@@ -174,7 +186,7 @@ class _StepsOfSeveral(StepsInPlace):
         self._k += 1
 
     def leave(self, active: int) -> None:
-        """Called when only the first `active` clients go on."""
+        """What the clients after the first `active` do before they leave: nothing more."""
 
     def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         """Each sample's loss (m, B), and its share in its client's mean."""
@@ -188,21 +200,35 @@ class _StepsOfSeveral(StepsInPlace):
 
 
 class _StepsOfWholeBatches(_StepsOfSeveral):
-    """Steps of batches that are alike; who leaves makes a last, shorter one alone."""
+    """Steps of batches that are alike."""
 
     def leave(self, active: int) -> None:
-        """Make the last steps of those who end here."""
+        """Those who leave make their last, shorter batch alone, as in `local_round`."""
         for i in range(active, self._active):
             client, k = self._clients[i], self._k
             if k < len(client.rows):
-                own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i], {})
+                own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i].clone(), {})
                 own._memory = [{name: v[i] for name, v in each.items()} for each in self._memory]
                 views = client.views and client.views[k:]
                 self.total[i] += own.make(k, next(feed(self._task.inputs, client.rows[k:], views)))
+                self.w[i] = own.w
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,), summed as of one client."""
         return losses.mean(1)
+
+
+def _whole_batches(
+    task: LocalTask, clients: Sequence[PreparedClient], counts: Sequence[int]
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """As `_batches`, of clients with so many whole batches each, the most first."""
+    for k in range(counts[0]):
+        some = clients[: sum(count > k for count in counts)]
+        views = [client.views[k] for client in some if client.views]
+        rows = torch.stack([client.rows[k] for client in some])
+        x, y = task.inputs(rows.flatten(), torch.cat(views) if views else None)
+        shares = torch.full(rows.shape, 1 / rows.shape[1], dtype=x.dtype, device=x.device)
+        yield x.view(*rows.shape, *x.shape[1:]), y, shares
 
 
 def _batches(

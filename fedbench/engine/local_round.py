@@ -46,11 +46,9 @@ def local_round(
     task: LocalTask, client: PreparedClient, differentiate: Autograd = by_autograd
 ) -> ClientResult:
     """Train one client in the calling thread; its turns are written to."""
-    turns, buffers = client.turns, client.start.buffers
+    turns = client.turns
     with torch.no_grad(), task.dropout(client):
-        w = task.through("begin", client.start.w, turns)
-        for i in overriding(task.parts, "begin_buffers"):
-            buffers = returned(task.parts[i], "begin_buffers", buffers, turns[i])
+        w, buffers = begun(task, client)
         steps: StepsInPlace | _StepsOnVector = (
             StepsInPlace(task, client.lr, task.net, w.clone(), buffers)
             if task.is_plain and differentiate is by_autograd
@@ -63,6 +61,14 @@ def local_round(
             total = total + steps.make(k, next(samples))
         trained = Model(steps.w, steps.buffers)
         return finished(task, client, trained, total / len(client.rows))
+
+
+def begun(task: LocalTask, client: PreparedClient) -> Model:
+    """Where the client starts: at the global model, or where the parts begin."""
+    w, buffers = task.through("begin", client.start.w, client.turns), client.start.buffers
+    for i in overriding(task.parts, "begin_buffers"):
+        buffers = returned(task.parts[i], "begin_buffers", buffers, client.turns[i])
+    return Model(w, buffers)
 
 
 def feed(

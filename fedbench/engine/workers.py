@@ -2,7 +2,7 @@
 
 import multiprocessing
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate, chain, pairwise
@@ -48,14 +48,16 @@ class Workers:
         self._task = task
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
-        if stacked and in_step(task, batch) and not tiny(task, batch):
+        self._whole = in_step(task, batch) and not tiny(task, batch)
+        if stacked and self._whole and self._largest > 1:
             clients = {1, 2, self._largest}
             if not all(has_bits_of_one(task, stacked, batch, m) for m in clients):
                 stacked, self._largest = None, 1
-        together = train_together
-        if in_step(task, batch):
-            whole = partial(train_whole_batches_in_step, size=batch)
-            together = train_in_step if tiny(task, batch) else whole
+        together: Callable[..., list[ClientResult]] = train_together
+        if self._whole:
+            together = partial(train_whole_batches_in_step, size=batch)
+        elif in_step(task, batch):
+            together = train_in_step
 
         def train(group: Sequence[PreparedClient]) -> list[ClientResult]:
             if stacked is None or len(group) == 1:
@@ -112,7 +114,10 @@ class Workers:
         if self.one_because:
             places = [[i] for i in range(len(clients))]
         else:  # those with most steps first, so that none is left at the end
-            places = grouped([len(client.rows) for client in clients], self._largest)
+            steps = [len(client.rows) for client in clients]
+            places = grouped(steps, self._largest)
+            if self._whole and self._largest > 1:
+                places = dealt(steps, self._largest, self._threads)
         groups = [[clients[i] for i in group] for group in places]
         if self._processes and len(groups) > 1:
             trained = self._processes.map(groups)
@@ -185,3 +190,10 @@ def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
     count = 1 if largest >= clients else min(clients, 2 * -(-clients // (2 * largest)))
     sizes = [clients // count + (n < clients % count) for n in range(count)]
     return [order[first:last] for first, last in pairwise(accumulate(sizes, initial=0))]
+
+
+def dealt(steps: Sequence[int], largest: int, workers: int) -> list[list[int]]:
+    """As `grouped`, in as many groups for each worker, which share the steps as cards are dealt."""
+    order = sorted(range(len(steps)), key=lambda i: -steps[i])
+    count = workers * -(-len(steps) // (workers * largest))
+    return [order[i::count] for i in range(min(count, len(steps)))]

@@ -15,7 +15,8 @@ from fedbench.core.stacked_network import StackedNet
 from fedbench.engine import workers
 from fedbench.engine.assemble import assemble
 from fedbench.engine.batched_clients import has_bits_of_one
-from fedbench.engine.workers import at_once, grouped, in_step, stacked_net, tiny
+from fedbench.engine.training import Training
+from fedbench.engine.workers import at_once, dealt, grouped, in_step, stacked_net, tiny
 
 CPU = Machine(device="cpu", workers=1)
 LENET = {"model": {"lenet5": {"padding": 2}}}
@@ -34,6 +35,20 @@ def test_groups_by_hand():
     assert grouped([1, 9, 4, 9], 1) == [[1], [3], [2], [0]]  # those with most steps first
     assert grouped([1, 2, 3, 4, 5, 6], 4) == [[5, 4, 3], [2, 1, 0]]
     assert grouped([3] * 10, 4) == [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]
+
+
+def test_dealt_groups_by_hand():
+    assert dealt([1, 9, 4, 8], 2, workers=2) == [[1, 2], [3, 0]]
+    assert dealt([3] * 7, 3, workers=3) == [[0, 3, 6], [1, 4], [2, 5]]
+    assert dealt([3] * 5, 2, workers=1) == [[0, 3], [1, 4], [2]]  # at most two at once
+    assert dealt([3] * 2, 1, workers=4) == [[0], [1]]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 5))
+def test_dealt_groups_hold_everyone_once(steps, largest, workers):
+    groups = dealt(steps, largest, workers)
+    assert sorted(i for group in groups for i in group) == list(range(len(steps)))
+    assert all(1 <= len(group) <= largest for group in groups)
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 50))
@@ -256,6 +271,39 @@ def test_in_step_larger_networks_have_the_weights_of_clients_alone(monkeypatch, 
     torch.testing.assert_close(found.weights, alone.weights, rtol=1e-10, atol=1e-10)
     losses = [list(result.history["train_loss"]) for result in (found, alone)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-10)
+
+
+@pytest.mark.parametrize("batch", [150, "full"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_in_step_clients_smaller_than_a_batch_keep_their_bits(together, count, batch):
+    settings = TINY | {"precision": "float32", "model": {"mlp": {"hidden": 1000}}, "clients": 9}
+    settings["batch"] = None if batch == "full" else batch
+    spec = RunSpec(**settings, partition={"dy": {"alpha": 0.1}})
+    found = run(spec, machine=Machine(device="cpu", workers=count))
+    together(1)
+    assert torch.equal(found.weights, run(spec, machine=CPU).weights)
+
+
+@dataclass(frozen=True)
+class Counting(Part):
+    """Counts at each client how often it has begun."""
+
+    def client(self, x, fed):
+        return {"begun": torch.zeros(())}
+
+    def begin_buffers(self, buffers, t):
+        t.state = {"begun": t.state["begun"] + 1}
+        return buffers
+
+
+@pytest.mark.parametrize("model", ["mlp", {"mlp": {"hidden": 1000}}], ids=str)
+def test_in_step_parts_begin_buffers_though_there_are_none(model):
+    training = Training(
+        assemble(RunSpec(**TINY | {"model": model}), {"parts": (Counting(),)}, CPU, None), CPU
+    )
+    training.round()
+    state = training.progress.clients
+    assert [float(state[i][0]["begun"]) for i in range(6)] == [1.0] * 6
 
 
 @pytest.mark.parametrize("same", [True, False])

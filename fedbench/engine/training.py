@@ -80,6 +80,7 @@ def run(
 class Training:
     """One run, round by round: call `round` until it is `over`, then `result`; `run` does both.
 
+    `problem`: what `fedbench.engine.assemble.assemble(spec, {}, machine, data_dir)` returns;
     `folder`: where checkpoints are saved and the run is resumed from; `watch` is called with each
     evaluated round; `probes` are used in place of those that the spec names.
     """

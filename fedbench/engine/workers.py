@@ -48,16 +48,15 @@ class Workers:
         self._task = task
         stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if stacked else 1
-        self._whole = in_step(task, batch) and not tiny(task, batch)
-        if stacked and self._whole and self._largest > 1:
-            clients = {1, 2, self._largest}
-            if not all(has_bits_of_one(task, stacked, batch, m) for m in clients):
-                stacked, self._largest = None, 1
         together: Callable[..., list[ClientResult]] = train_together
-        if self._whole:
-            together = partial(train_whole_batches_in_step, size=batch)
-        elif in_step(task, batch):
+        self._whole = False  # whether clients in step keep the bits of one
+        if in_step(task, batch) and tiny(task, batch):
             together = train_in_step
+        elif in_step(task, batch) and stacked and self._largest > 1:
+            together = partial(train_whole_batches_in_step, size=batch)
+            clients = {1, 2, self._largest}
+            self._whole = all(has_bits_of_one(task, stacked, batch, m) for m in clients)
+            self._largest = self._largest if self._whole else 1
 
         def train(group: Sequence[PreparedClient]) -> list[ClientResult]:
             if stacked is None or len(group) == 1:
@@ -116,7 +115,7 @@ class Workers:
         else:  # those with most steps first, so that none is left at the end
             steps = [len(client.rows) for client in clients]
             places = grouped(steps, self._largest)
-            if self._whole and self._largest > 1:
+            if self._whole:
                 places = dealt(steps, self._largest, self._threads)
         groups = [[clients[i] for i in group] for group in places]
         if self._processes and len(groups) > 1:

@@ -180,7 +180,7 @@ def learned(
     class: 30 % with 10 equal classes, 4 % with 100, 65 % with two, where α or δ is at least 0.3,
     clients have 3 classes or data are IID; a quarter of that gain is enough in a table of more
     skewed settings alone. At most a tenth of the runs may end near guessing. In half of the tables
-    methods should differ by more than seeds do (standard deviations in percentage points).
+    with several seeds methods should differ more than seeds do (standard deviations in points).
     """
     from fedbench.plan.plan import make_plan
     from fedbench.report.learning_check import judge
@@ -205,7 +205,10 @@ def learned(
     weak, tables = ", ".join(found.weak) or "–", len(found.tables)
     console.print(f"{len(found.weak)} of {tables} tables learn too little: {weak}")
     console.print(f"{len(found.near_chance)} of {found.runs} runs end near guessing")
-    console.print(f"in {found.apart} of {tables} tables methods differ by more than seeds do")
+    apart, several = sum(found.apart), len(found.apart)
+    console.print(
+        f"in {apart} of {several} with several seeds methods differ by more than seeds do"
+    )
     if not found.holds:
         raise typer.Exit(1)
 

@@ -50,15 +50,16 @@ class Learning(NamedTuple):
         return [table.name for table in self.tables if table.best < table.wanted]
 
     @property
-    def apart(self) -> int:
-        """In how many tables methods differ by more than seeds do."""
-        return sum(table.tells_methods_apart for table in self.tables)
+    def apart(self) -> list[bool]:
+        """Whether methods differ by more than seeds do, of each table with several of both."""
+        several = [table for table in self.tables if None not in (table.methods, table.seeds)]
+        return [table.tells_methods_apart for table in several]
 
     @property
     def holds(self) -> bool:
         """Whether the scale as a whole learns, as `fedbench learned` says."""
         few_near = len(self.near_chance) <= _NEAR_SHARE * self.runs
-        return not self.weak and few_near and 2 * self.apart >= len(self.tables)
+        return not self.weak and few_near and 2 * sum(self.apart) >= len(self.apart)
 
 
 def judge(plan: Plan, results: Path) -> Learning:

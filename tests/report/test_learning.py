@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.report.learning_check import Learning, judge
+from fedbench.report.learning_check import Learning, TableLearning, judge
 from fedbench.store import Results, write_frame
 from tests.project import PAPER, PRINTED, make_project
 
@@ -65,6 +65,18 @@ def test_methods_are_compared_with_seeds(tmp_path):
     # the seeds of FedAvg differ by 2 points, a variance of 2; those of the others do not
     assert table.seeds == pytest.approx(((2 / 2 + 0) / 2) ** 0.5)
     assert table.tells_methods_apart
+
+
+def test_tables_of_one_seed_say_nothing_of_methods_and_seeds():
+    one = TableLearning("one", "FedAvg", 0.9, 0.1, 0.3, methods=5.0, seeds=None)
+    ahead, behind = one._replace(seeds=4.0), one._replace(seeds=6.0)
+    for tables, apart, holds in [
+        ([one, one], [], True),
+        ([one, ahead, behind], [True, False], True),
+        ([one, behind], [False], False),
+    ]:
+        found = Learning(tables, 10, [])
+        assert (found.apart, found.holds) == (apart, holds)
 
 
 def test_without_mild_settings_all_runs_are_judged(tmp_path):

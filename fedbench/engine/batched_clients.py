@@ -12,14 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedbench.core.flat_network import Buffers, Model, Net
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.local_round import (
-    StepsInPlace,
-    begun,
-    by_autograd,
-    feed,
-    finished,
-    local_round,
-)
+from fedbench.engine.local_round import StepsInPlace, begun, by_autograd, finished, local_round
 from fedbench.engine.machine import one_thread_per_operation
 from fedbench.engine.problem import ClientResult, LocalTask, PreparedClient
 
@@ -126,7 +119,7 @@ def train_whole_batches_in_step(
     if together := [clients[i] for i in order]:
         with torch.no_grad():
             steps = _StepsOfWholeBatches(task, stacked, together, _starts(task, together))
-            batches = _whole_batches(task, together, [whole[i] for i in order])
+            batches = _batches(task, [_cut(clients[i], whole[i]) for i in order], steps.w.dtype)
             results |= zip(order, steps.finish(batches), strict=True)
     return [results[i] for i in range(len(clients))]
 
@@ -209,8 +202,8 @@ class _StepsOfWholeBatches(_StepsOfSeveral):
             if k < len(client.rows):
                 own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i].clone(), {})
                 own._memory = [{name: v[i] for name, v in each.items()} for each in self._memory]
-                views = client.views and client.views[k:]
-                self.total[i] += own.make(k, next(feed(self._task.inputs, client.rows[k:], views)))
+                view = client.views[k] if client.views else None
+                self.total[i] += own.make(k, self._task.inputs(client.rows[k], view))
                 self.w[i] = own.w
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
@@ -218,17 +211,9 @@ class _StepsOfWholeBatches(_StepsOfSeveral):
         return losses.mean(1)
 
 
-def _whole_batches(
-    task: LocalTask, clients: Sequence[PreparedClient], counts: Sequence[int]
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """As `_batches`, of clients with so many whole batches each, the most first."""
-    for k in range(counts[0]):
-        some = clients[: sum(count > k for count in counts)]
-        views = [client.views[k] for client in some if client.views]
-        rows = torch.stack([client.rows[k] for client in some])
-        x, y = task.inputs(rows.flatten(), torch.cat(views) if views else None)
-        shares = torch.full(rows.shape, 1 / rows.shape[1], dtype=x.dtype, device=x.device)
-        yield x.view(*rows.shape, *x.shape[1:]), y, shares
+def _cut(client: PreparedClient, steps: int) -> PreparedClient:
+    """The client with its first batches, for so many steps."""
+    return replace(client, rows=client.rows[:steps], views=client.views and client.views[:steps])
 
 
 def _batches(

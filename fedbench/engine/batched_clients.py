@@ -93,34 +93,25 @@ class _SharedNet(Net):
 
 
 def train_in_step(
-    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient]
+    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient], size: int | None = None
 ) -> list[ClientResult]:
-    """Train these clients, of whose steps no part sees any, in step; those with most come first.
+    """Train these clients, of whose steps no part sees any, in step.
 
-    Short batches are filled up, so that all clients make all their steps together.
+    Short batches are filled up, so that all clients make all their steps together. With the `size`
+    of whole batches, clients have the bits of those that train alone, where `has_bits_of_one`: a
+    client is in step for its whole batches, and makes a shorter last one by itself. One with a
+    short batch before trains alone.
     """
-    with torch.no_grad():
-        steps = _StepsOfSeveral(task, stacked, clients, _starts(task, clients))
-        return steps.finish(_batches(task, clients, steps.w.dtype))
-
-
-def train_whole_batches_in_step(
-    task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient], size: int
-) -> list[ClientResult]:
-    """As `train_in_step`, with the bits of clients that train alone, where `has_bits_of_one`.
-
-    A client is in step for its whole batches, of `size` samples, and makes a shorter last one by
-    itself. One with a short batch before trains alone.
-    """
-    whole = [sum(len(rows) == size for rows in client.rows) for client in clients]
-    order = sorted(range(len(clients)), key=lambda i: -whole[i])
-    order = [i for i in order if whole[i] and all(len(r) == size for r in clients[i].rows[:-1])]
+    whole = [[size in (None, len(rows)) for rows in client.rows] for client in clients]
+    order = sorted(range(len(clients)), key=lambda i: -sum(whole[i]))
+    order = [i for i in order if any(whole[i]) and all(whole[i][:-1])]
     results = {i: local_round(task, clients[i]) for i in range(len(clients)) if i not in order}
     if together := [clients[i] for i in order]:
+        kind = _StepsOfWholeBatches if size else _StepsOfSeveral
         with torch.no_grad():
-            steps = _StepsOfWholeBatches(task, stacked, together, _starts(task, together))
-            batches = _batches(task, [_cut(clients[i], whole[i]) for i in order], steps.w.dtype)
-            results |= zip(order, steps.finish(batches), strict=True)
+            steps = kind(task, stacked, together, _starts(task, together))
+            cut = [_cut(clients[i], sum(whole[i])) for i in order]
+            results |= zip(order, steps.finish(_batches(task, cut, steps.w.dtype)), strict=True)
     return [results[i] for i in range(len(clients))]
 
 
@@ -179,7 +170,15 @@ class _StepsOfSeveral(StepsInPlace):
         self._k += 1
 
     def leave(self, active: int) -> None:
-        """What the clients after the first `active` do before they leave: nothing more."""
+        """The clients after the first `active` make a shorter last batch, if one is left, alone."""
+        for i in range(active, self._active):
+            client, k = self._clients[i], self._k
+            if k < len(client.rows):
+                own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i].clone(), {})
+                own._memory = [{name: v[i] for name, v in each.items()} for each in self._memory]
+                view = client.views[k] if client.views else None
+                self.total[i] += own.make(k, self._task.inputs(client.rows[k], view))
+                self.w[i] = own.w
 
     def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         """Each sample's loss (m, B), and its share in its client's mean."""
@@ -194,17 +193,6 @@ class _StepsOfSeveral(StepsInPlace):
 
 class _StepsOfWholeBatches(_StepsOfSeveral):
     """Steps of batches that are alike."""
-
-    def leave(self, active: int) -> None:
-        """Those who leave make their last, shorter batch alone, as in `local_round`."""
-        for i in range(active, self._active):
-            client, k = self._clients[i], self._k
-            if k < len(client.rows):
-                own = StepsInPlace(self._task, self._lr, self._task.net, self.w[i].clone(), {})
-                own._memory = [{name: v[i] for name, v in each.items()} for each in self._memory]
-                view = client.views[k] if client.views else None
-                self.total[i] += own.make(k, self._task.inputs(client.rows[k], view))
-                self.w[i] = own.w
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,), summed as of one client."""

@@ -13,12 +13,7 @@ from torch import Tensor, nn
 
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked_network import StackedNet
-from fedbench.engine.batched_clients import (
-    has_bits_of_one,
-    train_in_step,
-    train_together,
-    train_whole_batches_in_step,
-)
+from fedbench.engine.batched_clients import has_bits_of_one, train_in_step, train_together
 from fedbench.engine.local_round import local_round
 from fedbench.engine.machine import in_threads
 from fedbench.engine.problem import LOSSES, ClientResult, LocalTask, PreparedClient
@@ -53,7 +48,7 @@ class Workers:
         if in_step(task, batch) and tiny(task, batch):
             together = train_in_step
         elif in_step(task, batch) and stacked and self._largest > 1:
-            together = partial(train_whole_batches_in_step, size=batch)
+            together = partial(train_in_step, size=batch)
             clients = {1, 2, self._largest}
             self._whole = all(has_bits_of_one(task, stacked, batch, m) for m in clients)
             self._largest = self._largest if self._whole else 1

@@ -205,12 +205,9 @@ def learned(
     weak, tables = ", ".join(found.weak) or "–", len(found.tables)
     console.print(f"{len(found.weak)} of {tables} tables learn too little: {weak}")
     console.print(f"{len(found.near_chance)} of {found.runs} runs end near guessing")
-    apart, several = sum(found.apart), len(found.apart)
-    console.print(
-        f"in {apart} of {several} with several seeds methods differ by more than seeds do"
-    )
-    if not found.holds:
-        raise typer.Exit(1)
+    several = f"{sum(found.apart)} of {len(found.apart)} with several seeds"
+    console.print(f"in {several} methods differ by more than seeds do")
+    raise typer.Exit(0 if found.holds else 1)
 
 
 def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[Overview]":

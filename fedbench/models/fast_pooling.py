@@ -1,9 +1,11 @@
 """2×2 max pooling on a CPU, alone and together with the convolution before it.
 
 PyTorch's own is slow where the values of a channel lie side by side: it looks at them one by one.
+With few values this is still quicker than the many operations that look at them at once.
 """
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import torch
@@ -13,6 +15,7 @@ from torch.nn import functional as F
 Pair = tuple[Tensor, Tensor]
 _FEW = 8  # output channels: a vector register holds twice as many numbers
 _GREY_OR_COLOUR, _LEAST = (1, 3), 4  # channels and kernel size with the same order of sums
+_MANY, _MANY_ALONE = 2**17, 2**18  # values to pool, with the convolution and alone
 
 
 class MaxPool2(nn.MaxPool2d):
@@ -28,8 +31,8 @@ class MaxPool2(nn.MaxPool2d):
         if not self.training:
             left, right = _columns(torch.maximum(*_rows(x)))
             return torch.maximum(left, right)
-        alone = x.is_contiguous() and _single(x)
-        pooled: Tensor = _MaxPool.apply(x)[0] if alone else super().forward(x)
+        many = x.is_contiguous() and _single(x) and x.numel() >= _MANY_ALONE
+        pooled: Tensor = _MaxPool.apply(x)[0] if many else super().forward(x)
         return pooled
 
 
@@ -88,6 +91,8 @@ def _pays(layer: Any, x: Tensor) -> bool:
     if not (isinstance(layer, nn.Conv2d) and x.is_contiguous() and _single(x)):
         return False
     if layer._forward_hooks or layer._forward_pre_hooks:
+        return False
+    if torch.is_grad_enabled() and len(x) * layer.out_channels * prod(x.shape[2:]) < _MANY:
         return False
     plain = (layer.stride, layer.dilation, layer.groups) == ((1, 1), (1, 1), 1)
     padded = layer.padding_mode == "zeros" and not isinstance(layer.padding, str)

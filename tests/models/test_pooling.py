@@ -13,6 +13,15 @@ from fedbench.models.fast_pooling import MaxPool2, Pooled, usual_pooling
 sides = st.integers(8, 33)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def any_number_is_many():
+    """So that small examples take the ways of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_pooling, "_MANY", 1)
+        patch.setattr(fast_pooling, "_MANY_ALONE", 1)
+        yield
+
+
 def outputs_and_gradients(module, x):
     """What the module gives for x, and gradients of a weighted sum of it."""
     x = x.clone().requires_grad_()
@@ -132,3 +141,20 @@ def test_second_derivatives_are_those_of_both_layers():
 
     for found, expected in zip(curvature(module), curvature(plain), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("layers", [2, 1])
+def test_few_values_are_left_to_pytorch(monkeypatch, layers):
+    quick = []
+    for name in ("_MaxPool", "_ConvMaxPool"):
+        whole = getattr(fast_pooling, name).apply
+        listed = lambda *a, n=name, whole=whole: quick.append(n) or whole(*a)  # noqa: E731
+        monkeypatch.setattr(getattr(fast_pooling, name), "apply", listed)
+    module = narrow(1, 2, 4, 0)[0] if layers == 2 else MaxPool2()
+    x = torch.rand(4, 1, 11, 11)
+    monkeypatch.setattr(fast_pooling, "_MANY", 4 * 2 * 11 * 11)  # the convolution counts its input
+    monkeypatch.setattr(fast_pooling, "_MANY_ALONE", 4 * 11 * 11)
+    module.train()(x)
+    assert quick == ["_ConvMaxPool" if layers == 2 else "_MaxPool"]
+    module(x[:3])
+    assert len(quick) == 1

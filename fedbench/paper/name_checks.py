@@ -1,7 +1,7 @@
 """Refuses a paper's file that names what it lacks, or tables, figures and claims of nothing."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
@@ -10,21 +10,21 @@ from fedbench.paper.axis_levels import Levels, given, known_levels, level_settin
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, faults, where_of
 from fedbench.paper.metrics import Metric, columns_of
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
-from fedbench.paper.yaml_notation import (
-    RESERVED_AXES,
-    as_tuple,
-    level_text,
-    no_level,
-    number_in,
-    reading,
-    stems,
-)
+from fedbench.paper.yaml_notation import as_tuple, level_text, no_level, number_in, reading, stems
 from fedbench.spec import RunSpec
 from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
 
 if TYPE_CHECKING:
     from fedbench.paper.paper import Paper
 
+# Axes with a meaning of their own: an axis becomes a column of the frames that figures are drawn
+# from, beside these.
+_RESERVED_AXES = {
+    "metric": "tables, figures and claims name what is measured by it",
+    "seed": "figures name the seed of a run by it",
+    "run": "figures name the id of a run by it",
+    "value": "figures name what a run measured by it",
+}
 _OF_PAGE = "claims own findings side-by-side figures methods deviations runs searches ranks"
 _SECTIONS = dict.fromkeys(_OF_PAGE.split(), "the paper's page has a section of that name")
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
@@ -95,7 +95,7 @@ def _refuse_flattening(place: str, grid: Grid, levels: Levels, keys: Iterable[st
 def _check_axis(place: str, axis: str, grid: Grid, levels: Levels) -> None:
     by_level = known_levels(axis, levels)
     with at(place):
-        require_free("an axis", axis, RESERVED_AXES)
+        require_free("an axis", axis, _RESERVED_AXES)
         if by_level is None:
             require_among("", "axis", axis, [*levels, *RunSpec.model_fields])
     with at(f"{place}.{axis}"):
@@ -121,24 +121,22 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
 
 
 def check_where(
-    place: str,
-    where: Mapping[str, Any],
-    axes: Axes,
-    *,
-    claim: bool = False,
-    columns: Iterable[str] = (),
+    place: str, where: Mapping[str, Any], axes: Axes, of_claim: Collection[str] = ()
 ) -> None:
-    """Refuse unknown axes and levels; of tables' `columns`, which may stand for axes, any value."""
+    """Refuse unknown axes and levels; of what claims may name beside axes, any value that is read.
+
+    of_claim: 'metric', and columns of tables. With it a level may be a pattern such as '*+ASD'.
+    """
     for axis, labels in where.items():
         levels = axes.get(axis, ())
-        if claim and axis == "metric":
+        if of_claim and axis == "metric":
             for metric in as_tuple(labels):
                 reading(str(metric))
         for label in as_tuple(labels) if levels else ():
-            if label not in levels and not (claim and stems(label, levels)):
+            if label not in levels and not (of_claim and stems(label, levels)):
                 raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
         if not levels:
-            require_among(place, "axis", axis, [*axes, *columns, *(["metric"] if claim else [])])
+            require_among(place, "axis", axis, [*axes, *of_claim])
 
 
 def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
@@ -219,7 +217,7 @@ def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
     named |= {name: where_of(side) for name, side in claim.sides()}
     named |= {"along": claim.along} if isinstance(claim, Trend) else {}
     for field, where in (named | {"metrics": {"metric": claim.metrics}}).items():
-        check_where(f"{place}.{field}", where, grid.axes, claim=True, columns=columns)
+        check_where(f"{place}.{field}", where, grid.axes, {"metric", *columns})
     _check_shown(place, claim, paper.tables.get(claim.table), named)
 
 

@@ -6,14 +6,6 @@ from typing import NamedTuple
 
 from fedbench.base.errors import FedbenchError, at, quoted, unknown
 
-# Axes with a meaning of their own: an axis becomes a column of the frames that figures are drawn
-# from, beside these.
-RESERVED_AXES = {
-    "metric": "tables, figures and claims name what is measured by it",
-    "seed": "figures name the seed of a run by it",
-    "run": "figures name the id of a run by it",
-    "value": "figures name what a run measured by it",
-}
 Level = str | bool | int | float
 Where = dict[str, Level | tuple[Level, ...]]
 

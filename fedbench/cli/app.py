@@ -39,10 +39,8 @@ class _Commands(TyperGroup):
     """The commands by headings; each imports what it needs when called, for a quick `--help`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        panels = [*Panel]
-        commands: Mapping[str, Any] = self.commands
-        headings = {name: panels.index(x.rich_help_panel) for name, x in commands.items()}
-        return sorted(headings, key=lambda name: (headings[name], name))
+        panels, commands = [*Panel], dict[str, Any](self.commands)
+        return sorted(commands, key=lambda x: (panels.index(commands[x].rich_help_panel), x))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # paragraphs are as wide as the terminal, not as our source

@@ -14,6 +14,7 @@ from fedbench.base.checks import allowed, hints
 from fedbench.base.errors import unknown
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.spec import Choice
 from fedbench.spec.compositions import compositions
 
 Row = dict[str, Any]
@@ -63,13 +64,12 @@ def catalogue(kind: str) -> list[Row]:
     rows = summaries(kind, full=True)
     if kind != "method":
         return rows
-    methods = []
-    for named in compositions().values():
-        methods.append(([(part.name, part.build(kind)) for part in named.parts], named.citation))
-    methods += [([(e.name, e.load()())], citation(e.doc)) for e in registry.entries(kind).values()]
+    methods = [(named.parts, named.citation) for named in compositions().values()]
+    entries = registry.entries(kind).values()
+    methods += [((Choice(name=entry.name),), citation(entry.doc)) for entry in entries]
     hooks = [k for k, v in vars(Part).items() if callable(v) and k[0] != "_" and k != "cost"]
     for row, (parts, source) in zip(rows, methods, strict=True):
-        built = [part for _, part in parts]
+        built = [part.build(kind) for part in parts]
         cost = added_cost(built, USUAL)
         own: list[str] = []
         for part in built:
@@ -79,7 +79,7 @@ def catalogue(kind: str) -> list[Row]:
             own += [k for k in hooks if k in changed or declared.get(k)]
         # numbers of floats are given in model sizes (d = 100,000)
         floats = {f"{k}_in_d": cost.pop(k) / USUAL.d for k in _FLOATS}
-        row |= {"citation": source, "parts": [name for name, _ in parts]}
+        row |= {"citation": source, "parts": [part.name for part in parts]}
         row |= {"hooks": list(dict.fromkeys(own)), "cost": {**cost, **floats}}
         row["shares"] = "; ".join(part.shares for part in built if part.shares)
         row |= {need: any(getattr(part, need) for part in built) for need in _NEEDS}

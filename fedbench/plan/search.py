@@ -119,17 +119,16 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
     same_data([(trial, record) for trial, _, record in ended], results)
     of_seed = trials[: len(trials) // len(tune.seeds)]
     tried = _settings(of_seed, points(tune), results, {} if known is None else known)
-    of_trials, scores, whole = _scores(ended, tune), list[float](), []
-    for n in range(len(tried)):
-        members = ended[n :: len(tried)]
-        scores.append(sum(of_trials[n :: len(tried)]) / len(members))
-        whole.append(not any(record["status"] == "diverged" for _, _, record in members))
+    of_trials, sound = _scores(ended, tune), [x["status"] != "diverged" for _, _, x in ended]
+    places, count = range(len(tried)), len(tried)
+    scores = [sum(of_trials[n::count]) / len(tune.seeds) for n in places]
+    whole = [all(sound[n::count]) for n in places]
     if not any(map(math.isfinite, scores)):
         lacks = f"its search chooses by {tune.by}, and no trial has it"
         raise FedbenchError(f"{lacks}; change tune.by, or give the trials more rounds")
     sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
     ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
-    order = sorted(range(len(tried)), key=lambda i: (whole[i], ranks[i]), reverse=True)
+    order = sorted(places, key=lambda i: (whole[i], ranks[i]), reverse=True)
     told = [score if math.isfinite(score) else None for score in scores]
     return {
         "chosen": tried[order[0]],

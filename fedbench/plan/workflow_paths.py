@@ -36,12 +36,11 @@ def options(**values: object) -> str:
 
 def plugin_files(plan: Plan) -> list[Path]:
     """The files of the plug-ins that its runs, figures and facts use, and of named methods."""
-    used = {name: entry for run in plan.runs.values() for name, entry in run.plugins().items()}
+    used = {entry for run in plan.runs.values() for entry in run.plugins().values()}
     for paper in plan.papers.values():
-        shown = [("figure", figure.kind.name) for figure in paper.figures.values()]
-        shown += [("facts", facts.kind.name) for facts in paper.facts.values()]
-        used |= {f"{kind} {name}": registry.find(kind, name) for kind, name in shown}
-    code = {entry.folder.root / name for entry in used.values() for name in entry.sha256}
+        used |= {registry.find("figure", each.kind.name) for each in paper.figures.values()}
+        used |= {registry.find("facts", each.kind.name) for each in paper.facts.values()}
+    code = {entry.folder.root / name for entry in used for name in entry.sha256}
     return sorted(code.union(composition_files()))
 
 

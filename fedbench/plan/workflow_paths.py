@@ -54,10 +54,10 @@ class WorkflowPaths:
     """The files that the rules of the workflow read and write."""
 
     scheduled: Plan
+    trained: Plan  # those of its runs that are to be trained
     results: Path
     reports: Path
     workflow: Path = Path("workflow")
-    trained: Plan | None = None  # the runs of the plan that are trained, by default all
     copies: bool = True  # whether figures and tables are files of their own, beside pages and CSV
 
     @cached_property
@@ -78,7 +78,7 @@ class WorkflowPaths:
     @cached_property
     def unrecorded(self) -> frozenset[str]:
         """The ids of runs to train that have a stamp and no record: they failed, or lost it."""
-        stamped = (k for k in self._to_train.runs if exists(self.folders.stamp(k)))
+        stamped = (k for k in self.trained.runs if exists(self.folders.stamp(k)))
         return frozenset(k for k in stamped if not self.folders.run(k).has_record())
 
     def lost(self) -> list[str]:
@@ -169,7 +169,7 @@ class WorkflowPaths:
         found = []
         for search in self.scheduled.trials:
             needed = (self.folders.winner(search), *self.trial_stamps(search))
-            if search in self._to_train.trials or all(map(exists, needed)):
+            if search in self.trained.trials or all(map(exists, needed)):
                 found.append(needed[0])
         return found
 
@@ -201,24 +201,20 @@ class WorkflowPaths:
 
         They are the same whatever was trained already: each machine of a cluster works them out.
         """
-        cost = costs(self._to_train.runs, speeds, samples)
+        cost = costs(self.trained.runs, speeds, samples)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
-        return make_jobs(self._to_train, seconds, size or (_AT_ONCE if cores else None), cores)
-
-    @property
-    def _to_train(self) -> Plan:
-        return self.trained or self.scheduled
+        return make_jobs(self.trained, seconds, size or (_AT_ONCE if cores else None), cores)
 
     def runs(self, paper: str) -> dict[str, RunSpec]:
         """The runs of a paper's cells by their ids: those to train, and those that are finished."""
-        runs, trained = self.scheduled.of_paper(paper), self._to_train.runs
+        runs, trained = self.scheduled.of_paper(paper), self.trained.runs
         return {k: v for k, v in runs.items() if k in trained or exists(self.folders.stamp(k))}
 
     def searches(self, paper: str) -> list[str]:
         """The searches of the paper's runs that are trained, first stages among them."""
-        of_run = self._to_train.searches
+        of_run = self.trained.searches
         searches = dict.fromkeys(of_run[k] for k in self.runs(paper) if k in of_run)
-        return list(dict.fromkeys(x for each in searches for x in self._to_train.stages(each)))
+        return list(dict.fromkeys(x for each in searches for x in self.trained.stages(each)))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

@@ -32,7 +32,7 @@ def test_a_run_with_a_stamp_and_no_record_is_lost_unless_it_failed(tmp_path):
     for run_id in (lost, failed):
         lose(results, run_id)
     note_failure(results.run(failed), ValueError("no memory"))
-    paths = WorkflowPaths(plan, results.root, tmp_path)
+    paths = WorkflowPaths(plan, plan, results.root, tmp_path)
     assert paths.lost() == [lost]
     assert paths.unrecorded == {lost, failed}
     (job,) = paths.jobs(0, 1, Speeds())
@@ -42,9 +42,9 @@ def test_a_run_with_a_stamp_and_no_record_is_lost_unless_it_failed(tmp_path):
     assert results.run(lost).path.stat().st_mtime > results.stamp(lost).stat().st_mtime
     for run_id in (lost, failed):
         (results.run(run_id).path / "run.json").touch()
-    assert not WorkflowPaths(plan, results.root, tmp_path).is_left(job)
+    assert not WorkflowPaths(plan, plan, results.root, tmp_path).is_left(job)
     results.stamp(others[0]).unlink()
-    assert WorkflowPaths(plan, results.root, tmp_path).is_left(job)
+    assert WorkflowPaths(plan, plan, results.root, tmp_path).is_left(job)
 
 
 def test_a_run_that_is_not_to_be_trained_is_not_asked_for(tmp_path):
@@ -52,7 +52,7 @@ def test_a_run_that_is_not_to_be_trained_is_not_asked_for(tmp_path):
     lost = next(iter(plan.runs))
     results.stamp(lost).touch()
     lose(results, lost)
-    paths = WorkflowPaths(plan, results.root, tmp_path, trained=plan.to_train("none"))
+    paths = WorkflowPaths(plan, plan.to_train("none"), results.root, tmp_path)
     assert paths.lost() == []
     assert paths.unrecorded == set()
 

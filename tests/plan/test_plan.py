@@ -317,7 +317,7 @@ def test_jobs_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
     plan = make_plan(tiny, "paper")
     # 2 data sets × 2 methods × 2 seeds; 4 searches with 2 trials each; one run without a search
     assert len(plan.runs) == 8 + 8 + 1
-    paths = WorkflowPaths(plan, tiny, tiny)
+    paths = WorkflowPaths(plan, plan, tiny, tiny)
     jobs = paths.jobs(3, None, Speeds())
     assert len({job.search for job in jobs}) == 1 + 4
     assert sorted(run_id for job in jobs for run_id in job.runs) == sorted(plan.runs)
@@ -332,7 +332,7 @@ def test_the_longest_job_comes_first(tiny):
     text = PAPER.replace("mu: 0.1}}]", "mu: 0.1}}], rounds: 200")
     (tiny / "papers/tiny.yaml").write_text(text)
     plan = make_plan(tiny, "paper")
-    first = WorkflowPaths(plan, tiny, tiny).jobs(1, 2, Speeds())[:2]
+    first = WorkflowPaths(plan, plan, tiny, tiny).jobs(1, 2, Speeds())[:2]
     assert all("fedprox" in run_id for job in first for run_id in job.runs)
 
 
@@ -439,7 +439,7 @@ def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, written):
 
 def test_the_frame_of_a_huge_paper_waits_for_one_run_of_each_job(tiny, tmp_path, monkeypatch):
     plan = make_plan(tiny, "paper")
-    paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
+    paths = WorkflowPaths(plan, plan, tmp_path / "results", tmp_path)
     (job,) = paths.jobs(4, 1, Speeds())
     stamps = paths.stamps(job.runs)
     assert paths.awaited("tiny", [job]) == paths.stamps(paths.runs("tiny"))
@@ -472,7 +472,7 @@ def test_a_job_reads_only_its_own_runs(refuses, written):
 
 def test_without_copies_a_report_has_pages_and_csv_alone(tiny, tmp_path):
     plan = make_plan(tiny, "paper")
-    paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
+    paths = WorkflowPaths(plan, plan, tmp_path / "results", tmp_path)
     assert {Path(x).suffix for x in paths.figures()} == {".svg", ".png", ".pdf"}
     alone = replace(paths, copies=False)
     assert alone.figures() == []
@@ -485,7 +485,7 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     asked, known = [], RunSpec.settings
     monkeypatch.setattr(RunSpec, "settings", lambda run: asked.append(1) or known(run))
     plan = make_plan(tiny, "paper")
-    paths = WorkflowPaths(plan, tiny, tiny)
+    paths = WorkflowPaths(plan, plan, tiny, tiny)
     paths.jobs(24, 2, Speeds())
     assert len(paths.runs("tiny")) == 4
     by_table(plan, Speeds())

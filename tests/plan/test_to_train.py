@@ -48,14 +48,14 @@ def test_a_method_that_is_not_there_is_one_sentence(plan, refuses):
 def test_a_paper_waits_for_runs_that_are_trained_or_there(plan, tmp_path):
     results = tmp_path / "results"
     there = next(cell.run_id for cell in plan.cells if cell.coords["method"] == "FedAvg")
-    paths = WorkflowPaths(plan, results, tmp_path, trained=plan.to_train("FedProx"))
+    paths = WorkflowPaths(plan, plan.to_train("FedProx"), results, tmp_path)
     prox = {cell.run_id for cell in plan.cells if cell.coords["method"] == "FedProx"}
     assert paths.runs("tiny").keys() == prox
     Results(results).stamp(there).parent.mkdir(parents=True)
     Results(results).stamp(there).touch()
     assert paths.runs("tiny").keys() == {*prox, there}
     assert all("fedprox" in run_id for job in paths.jobs(1, 2, Speeds()) for run_id in job.runs)
-    nothing = WorkflowPaths(plan, tmp_path / "empty", tmp_path, trained=plan.to_train("none"))
+    nothing = WorkflowPaths(plan, plan.to_train("none"), tmp_path / "empty", tmp_path)
     assert nothing.jobs(1, 2, Speeds()) == []
     assert nothing.runs("tiny") == {}
     assert nothing.data_of("tiny") == []

@@ -57,10 +57,10 @@ try:
     SPEEDS = Speeds(PLAN.cuts.speeds)
     PATHS = WorkflowPaths(
         PLAN,
+        TRAINED,
         Path(config["results"]),
         Path(config["reports"]),
         HOME,
-        TRAINED,
         copies=config["copies"] == "all",
     )
     if workflow.is_main_process:

@@ -144,17 +144,13 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
 
 def signed(winner: Winner, results: Path) -> Winner:
     """The winner as it is written: with a checksum of its trials' records, and one of all."""
-    return with_checksum({**winner, RECORDS: _records(winner, results)})
+    versions = [Results(results).run(run_id).version() for run_id in winner.get("runs", ())]
+    return with_checksum({**winner, RECORDS: digest(versions)})
 
 
 def is_as_chosen(winner: Winner, results: Path) -> bool:
     """Whether it was not changed since it was written, nor a trial trained anew."""
-    return is_as_written(winner) and winner.get(RECORDS) == _records(winner, results)
-
-
-def _records(winner: Winner, results: Path) -> str:
-    versions = [Results(results).run(run_id).version() for run_id in winner.get("runs", ())]
-    return digest(versions)
+    return is_as_written(winner) and winner == signed(winner, results)
 
 
 def _settings(

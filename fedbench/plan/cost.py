@@ -10,6 +10,7 @@ from pathlib import Path
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
+from fedbench.base.grouping import grouped
 from fedbench.base.processes import cores as here
 from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
@@ -76,17 +77,15 @@ class Cost:
 
 def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str, Cost]:
     """The cost of each run by its id; runs that differ in the seed alone cost the same."""
-    by_settings: dict[str, Cost] = {}
-    by_run = {}
-    for run_id, run in runs.items():
-        key = run.model_dump_json(exclude={"seed"})
-        if key not in by_settings:
-            trained, scored = passes(run, *sizes(run.dataset))
-            work, rows = trained + _EVALUATION * scored, -(-run.rounds // run.eval_every)
-            cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
-            by_settings[key] = cost
-        by_run[run_id] = by_settings[key]
-    return by_run
+    found: dict[str, Cost] = {}
+    alike = grouped(runs, lambda run_id: runs[run_id].model_dump_json(exclude={"seed"}))
+    for ids in alike.values():
+        run = runs[ids[0]]
+        trained, scored = passes(run, *sizes(run.dataset))
+        work, rows = trained + _EVALUATION * scored, -(-run.rounds // run.eval_every)
+        cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
+        found |= dict.fromkeys(ids, cost)
+    return {run_id: found[run_id] for run_id in runs}
 
 
 def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:

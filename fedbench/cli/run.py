@@ -15,7 +15,7 @@ from fedbench.base.plugins import search_also
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console
 from fedbench.cli.show import how_it_ended
-from fedbench.spec import RunSpec
+from fedbench.spec.run import RunSpec, load_run
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.checkpoint import Row
@@ -50,8 +50,6 @@ def run(
     Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
     one stops at once.
     """
-    from fedbench.spec.run import load_run
-
     search_also(spec.parent)
     settings = load_run(spec)
     if _is_finished(settings, out, data_dir):

@@ -45,13 +45,10 @@ def samples(choice: Choice, folder: Path | None = None) -> tuple[int, int]:
 
 @cache
 def _samples(name: str, params: str, folder: Path | None) -> tuple[int, int]:
-    """As declared, else as counted in a folder, if one is named, else a guess."""
     source = registry.build("dataset", name, json.loads(params))
     declared: tuple[int, int] | None = source.samples()
-    if declared:
-        return declared
-    if folder is None:
-        return _USUAL
+    if declared or folder is None:
+        return declared or _USUAL
     dataset = source.load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 

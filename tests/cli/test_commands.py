@@ -286,7 +286,7 @@ def test_a_run_on_a_full_disk_ends_in_one_sentence(cli, tmp_path, monkeypatch, f
 
 
 def test_whatever_the_system_refuses_is_one_sentence(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr("fedbench.spec.run.load_run", full)
+    monkeypatch.setattr("fedbench.cli.run.load_run", full)
     done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
     assert done.exit_code == 2
     assert done.output == "error: the system refuses: No space left on device\n"

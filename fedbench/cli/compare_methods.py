@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -165,10 +166,9 @@ class Comparison:
         And how far each method is ahead of FedAvg in what ranks them, if that is known.
         """
         board, table = self.leaderboard(), self.plan.papers[self.name].tables["leaderboard"]
-        labels = [wrap(label, _HEADING) for label in board.columns]
-        lines = max(map(len, labels), default=1)
-        above = [(*[""] * (lines - len(label)), *label) for label in labels]
-        board.columns = pd.MultiIndex.from_tuples(above)
+        from_below = (wrap(label, _HEADING)[::-1] for label in board.columns)
+        lines = [*zip_longest(*from_below, fillvalue="")]
+        board.columns = pd.MultiIndex.from_arrays(lines[::-1])
         words = f"{table.title}\n{board.to_string(line_width=width)}"
         found = self._leads(metric := Metric(table.metrics[0]))
         if found is None or found.half.isna().any():  # of one seed nobody knows the error

@@ -228,9 +228,8 @@ def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:
 def _on_edge(point: Settings, tune: Tune, tried: list[Settings]) -> list[str]:
     """Fields whose chosen number is the smallest or largest of three or more tried."""
     all_tried = {k: {*values, *(x[k] for x in tried)} for k, values in tune.grid.items()}
-    numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in all_tried.items()}
-    numeric = {k: v for k, v in numbers.items() if len(v) == len(all_tried[k]) > 2}
-    return [k for k, v in numeric.items() if point[k] in (min(v), max(v))]
+    numeric = {k: v for k, v in all_tried.items() if all(isinstance(x, int | float) for x in v)}
+    return [k for k, v in numeric.items() if len(v) > 2 and point[k] in (min(v), max(v))]
 
 
 def resolved(run: RunSpec, results: Path) -> RunSpec:

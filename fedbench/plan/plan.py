@@ -43,19 +43,18 @@ class Plan:
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
         runs = dict.fromkeys(cell.run_id for cell in cells)
-        one_of = {self.searches[run_id]: run_id for run_id in runs if run_id in self.searches}
-        trials = {trial for run_id in one_of.values() for trial in self.trials_of(run_id)}
-        return [*runs, *sorted(trials - runs.keys())]
+        return [*runs, *sorted({*self.trials_of(*runs)} - runs.keys())]
 
-    def stages(self, search: str) -> list[str]:
-        """The ids of a search and of those that choose its trials' settings, which come first."""
-        chosen_by = dict.fromkeys(map(self.searches.get, self.trials[search]))
-        return [*dict.fromkeys(x for key in chosen_by if key for x in self.stages(key)), search]
+    def searches_of(self, run_ids: Iterable[str]) -> list[str]:
+        """The ids of runs' searches, each after those that choose the settings of its trials."""
+        searches = dict.fromkeys(self.searches[key] for key in run_ids if key in self.searches)
+        staged = (x for each in searches for x in (*self.searches_of(self.trials[each]), each))
+        return list(dict.fromkeys(staged))
 
-    def trials_of(self, run_id: str) -> list[str]:
-        """The ids of the trials of a run's search, those of its first stage before the others."""
-        stages = self.stages(self.searches[run_id]) if run_id in self.searches else []
-        return list(dict.fromkeys(trial for x in stages for trial in self.trials[x]))
+    def trials_of(self, *run_ids: str) -> list[str]:
+        """The ids of the trials of runs' searches, those of a first stage before the others."""
+        searches = self.searches_of(run_ids)
+        return list(dict.fromkeys(trial for key in searches for trial in self.trials[key]))
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
         """The cells of a paper's grid at the levels that `where` names."""

@@ -212,9 +212,7 @@ class WorkflowPaths:
 
     def searches(self, paper: str) -> list[str]:
         """The searches of the paper's runs that are trained, first stages among them."""
-        of_run = self.trained.searches
-        searches = dict.fromkeys(of_run[k] for k in self.runs(paper) if k in of_run)
-        return list(dict.fromkeys(x for each in searches for x in self.trained.stages(each)))
+        return self.trained.searches_of(self.runs(paper))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

@@ -147,7 +147,7 @@ def test_a_plan_has_both_stages_and_their_jobs_wait_for_each_other(tmp_path):
     (workflow / "papers/tiny.printed.csv").unlink()
     plan = make_plan(workflow, "paper", tables=("table1",))
     last = next(c.run_id for c in plan.cells if c.coords["method"] == "FedProx")
-    first, second = plan.stages(plan.searches[last])
+    first, second = plan.searches_of([last])
     assert (len(plan.trials[first]), len(plan.trials[second])) == (3, 4)
     assert plan.trials_of(last) == [*plan.trials[first], *plan.trials[second]]
     assert {plan.searches[x] for x in plan.trials[second]} == {first}

@@ -159,7 +159,7 @@ def searches(plan: Plan, paper: str, collected: Collected, lost: set[str]) -> li
     cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
     one_of = {search: plan.runs[run_id] for run_id, search in plan.searches.items()}
-    stages = [(stage, search) for search in cells for stage in plan.stages(search)]
+    stages = [(x, k) for k, served in cells.items() for x in plan.searches_of([served[0].run_id])]
     for stage, search in stages:
         served, goes_on = cells[search], stage != search
         if goes_on and {*plan.trials[stage]} <= {*plan.trials[search]}:

@@ -184,14 +184,13 @@ class Comparison:
 
     def _leads(self, metric: Metric) -> Leads | None:
         """How far the methods are ahead of FedAvg, scores in points; None if nobody knows."""
-        collected = Collected(collected_frames.read(self._file), Results(self.results).runs)
-        if collected.frame.empty:
+        frame = self.frame
+        if frame.empty:
             return None
-        values = self.frame["run_id"].map(collected.values(metric.name))
+        values = Collected(frame, Results(self.results).runs).values(metric.name)
         better = (100 if metric.is_score else 1) * (-1 if metric.lower_is_better else 1)
-        by = self.frame.assign(value=better * values).groupby(
-            ["dataset", "partition", "seed", "method"]
-        )
+        ahead = frame.assign(value=better * frame["run_id"].map(values))
+        by = ahead.groupby(["dataset", "partition", "seed", "method"])
         return leads(by["value"].last().unstack("method"), "FedAvg")
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:

@@ -188,20 +188,19 @@ def learned(
     found = judge(make_plan(workflow, scale, split(papers)), results)
     if not found.runs:
         raise FedbenchError(f"{results}: no collected run of '{scale}' has an accuracy; train some")
-    console.print(
-        table_of(
-            {
-                "table": each.name,
-                "judged by": each.judged_by,
-                "best, %": f"{100 * each.best:.1f}",
-                "guessing, %": f"{100 * each.guess:.1f}",
-                "wanted, %": f"{100 * each.wanted:.1f}",
-                "methods": "" if each.methods is None else f"{each.methods:.1f}",
-                "seeds": "" if each.seeds is None else f"{each.seeds:.1f}",
-            }
-            for each in found.tables
-        )
+    rows = (
+        {
+            "table": each.name,
+            "judged by": each.judged_by,
+            "best, %": f"{100 * each.best:.1f}",
+            "guessing, %": f"{100 * each.guess:.1f}",
+            "wanted, %": f"{100 * each.wanted:.1f}",
+            "methods": "" if each.methods is None else f"{each.methods:.1f}",
+            "seeds": "" if each.seeds is None else f"{each.seeds:.1f}",
+        }
+        for each in found.tables
     )
+    console.print(table_of(rows))
     weak, tables = ", ".join(found.weak) or "–", len(found.tables)
     console.print(f"{len(found.weak)} of {tables} tables learn too little: {weak}")
     console.print(f"{len(found.near_chance)} of {found.runs} runs end near guessing")

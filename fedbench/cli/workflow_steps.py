@@ -183,10 +183,9 @@ def report(
     pages = [file for file in written if file.suffix == ".html"]
     print_line(f"{len(written)} files; open {pages[0]}")
     files = (Results(results).frame(plan.scale, paper) for paper in plan.papers)
+    states = map(collected_frames.states, map(collected_frames.read, files))
     planned = {cell.run_id for cell in plan.cells}
-    if absent := planned.difference(
-        *(collected_frames.states(collected_frames.read(file)) for file in files)
-    ):
+    if absent := planned.difference(*states):
         print_line(f"{len(absent):,} of {len(planned):,} runs are missing")
 
 

@@ -47,11 +47,11 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
     """The speeds of the finished runs in `results`; `core` has those of models without runs."""
     done, took = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for file in Results(results).records():
-        # `status` and `collect` name a damaged record, such as one with text for a number
-        with suppress(FedbenchError, KeyError, TypeError):
+        with suppress(FedbenchError, KeyError):  # `status` and `collect` name a damaged record
             record = RunFolder(file.parent).record() or {}
             trained, seconds = record["sample_passes"], record["seconds"]["train"]
-            if seconds > 0 and "objects" not in record:  # then a plan can name its model
+            known = all(isinstance(number, int | float) for number in (trained, seconds))
+            if known and seconds > 0 and "objects" not in record:  # then a plan can name its model
                 model = _named(checked(Choice, record["resolved"]["model"]))
                 done[record["device"] == "cpu", model] += trained
                 took[record["device"] == "cpu", model] += seconds

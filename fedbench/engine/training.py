@@ -80,20 +80,22 @@ def run(
 class Training:
     """One run, round by round: call `round` until it is `over`, then `result`; `run` does both.
 
-    `problem`: what `fedbench.engine.assemble.assemble(spec, {}, machine, data_dir)` returns;
-    `folder`: where checkpoints are saved and the run is resumed from; `watch` is called with each
-    evaluated round; `probes` are used in place of those that the spec names.
+    `problem`: a spec, or what `fedbench.engine.assemble.assemble(spec, objects, machine, data_dir)`
+    makes of one; `folder`: where checkpoints are saved and the run is resumed from; `watch` is
+    called with each evaluated round; `probes` are used in place of those that the spec names.
     """
 
     @float32_by_default()
     def __init__(
         self,
-        problem: Problem,
-        machine: Machine,
+        problem: RunSpec | Problem,
+        machine: Machine | None = None,
         folder: RunFolder | None = None,
         watch: Watch | None = None,
         probes: Sequence[Probe] | None = None,
     ) -> None:
+        machine = machine or Machine()
+        problem = assemble(problem, {}, machine, None) if isinstance(problem, RunSpec) else problem
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
         named = (probe.build("probe") for probe in problem.spec.watch)
         self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
@@ -283,9 +285,8 @@ class Training:
         record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
         held = self.problem.label_counts
-        clients, labels = held.nonzero()
-        counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-        written = {"clients": pd.DataFrame(counts)}
+        i, y = held.nonzero()
+        written = {"clients": pd.DataFrame({"client": i, "label": y, "count": held[i, y]})}
         for probe, table in zip(self.probes, progress.tables, strict=True):
             if table:
                 written[type(probe).__name__.lower()] = pd.DataFrame(table)

@@ -20,7 +20,7 @@ SPEC = RunSpec(model={"mlp": {"hidden": 128}}, clients=8, participation=0.5, rou
 
 def training(workers=3, spec=SPEC):
     machine = Machine(device="cpu", workers=workers)
-    return Training(assemble(spec, {}, machine, None), machine)
+    return Training(spec, machine)
 
 
 def children():

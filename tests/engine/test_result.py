@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from fedbench import Machine, Result, RunSpec, Training, run
-from fedbench.engine.assemble import assemble
 from tests.methods.one_weight import train
 
 
@@ -19,7 +18,7 @@ def test_a_result_is_printed_in_one_line():
 
 def test_a_training_says_how_far_it_is():
     spec, machine = RunSpec(clients=2, rounds=3, model={"mlp": {"hidden": 2}}), Machine("cpu", 1)
-    training = Training(assemble(spec, {}, machine, None), machine)
+    training = Training(spec, machine)
     training.round()
     assert repr(training) == f"Training({spec.id}, 1 of 3 rounds made)"
 

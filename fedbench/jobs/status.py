@@ -50,13 +50,14 @@ class Overview:
     running: dict[str, RunState]
     failed: dict[str, RunState]
     left: list[str]
+    processes: int  # the most that were seen to train at once
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the last run ends, if as many processes train as now; None if none does."""
+        """Seconds until the last run ends, with `processes` at work; None if none trains now."""
         if not self.everything.left:
             return 0.0
-        return self.everything.left / len(self.running) if self.running else None
+        return self.everything.left / self.processes if self.running else None
 
 
 class Watcher:
@@ -67,6 +68,7 @@ class Watcher:
         cost = costs(plan.runs, speeds, samples)
         self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
         self._complete: dict[str, RunState] = {}
+        self._processes = 0
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
@@ -93,12 +95,14 @@ class Watcher:
             return Tally(counts, spent, sum(left[run_id] for run_id in here))
 
         by = {status: {k: x for k, x in states.items() if x.status is status} for status in Status}
+        self._processes = max(self._processes, len(by[Status.running]))
         return Overview(
             {name: tally(self.plan.of_paper(name)) for name in self.plan.papers},
             tally(states),
             running=by[Status.running],
             failed=by[Status.failed],
             left=[*by[Status.waiting], *by[Status.stopped]],
+            processes=self._processes,
         )
 
     def _paces(self) -> dict[str, float]:

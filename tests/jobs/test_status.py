@@ -38,6 +38,14 @@ def test_what_is_left_follows_from_how_fast_the_first_runs_were(watcher, tmp_pat
     assert seen.papers["two"].complete == 1  # the run that both papers share
 
 
+def test_a_process_that_loads_or_chooses_at_the_moment_is_counted_on(watcher, tmp_path):
+    folders = Results(tmp_path)
+    with signs_of_life(folders.run(IDS[0])):
+        with signs_of_life(folders.run(IDS[1])):
+            assert watcher.look().seconds_left == pytest.approx(4 / 2)
+        assert watcher.look().seconds_left == pytest.approx(4 / 2)  # one trains, two did
+
+
 def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
     monkeypatch.setattr("fedbench.store.run_states._PAUSE", 0.0)
     with signs_of_life(Results(tmp_path).run(IDS[0])) as beat:

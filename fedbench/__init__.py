@@ -35,26 +35,25 @@ __all__ = [
     "Round", "RunSpec", "Sampler", "Scene", "Shares", "Sizes", "Source", "State", "Training",
     "Turn", "Work", "__version__", "compare", "published", "run",
 ]  # fmt: skip
-_HOMES = {
-    **dict.fromkeys(
-        ("Batch", "Federation", "Gradient", "Round", "State", "Turn"), "fedbench.core.round_data"
-    ),
-    **dict.fromkeys(("Cost", "Part", "Sizes"), "fedbench.core.part"),
-    **dict.fromkeys(("Dataset", "Inputs"), "fedbench.data.dataset"),
-    **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
-    **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
-    **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
-    **dict.fromkeys(("Shares", "Work"), "fedbench.work.local_epochs"),
-    **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.compare_methods"),
-    "Architecture": "fedbench.models.architecture",
-    "FedbenchError": "fedbench.base.errors",
-    "Machine": "fedbench.engine.machine",
-    "Partition": "fedbench.data.partition",
-    "Result": "fedbench.engine.record",
-    "Sampler": "fedbench.sampling.sampler",
-    "Source": "fedbench.data.source",
-    "published": "fedbench.store.published",
+_NAMES = {
+    "base.errors": "FedbenchError",
+    "cli.compare_methods": "Comparison compare",
+    "core.part": "Cost Part Sizes",
+    "core.round_data": "Batch Federation Gradient Round State Turn",
+    "data.dataset": "Dataset Inputs",
+    "data.partition": "Partition",
+    "data.source": "Source",
+    "engine.machine": "Machine",
+    "engine.probe": "Probe Scene",
+    "engine.record": "Result",
+    "engine.training": "Training run",
+    "models.architecture": "Architecture",
+    "sampling.sampler": "Sampler",
+    "spec": "Choice RunSpec",
+    "store.published": "published",
+    "work.local_epochs": "Shares Work",
 }
+_HOMES = {each: f"fedbench.{module}" for module, names in _NAMES.items() for each in names.split()}
 
 
 def __getattr__(name: str) -> Any:

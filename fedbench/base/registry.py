@@ -65,17 +65,15 @@ class Entry:
         return cls
 
     def _require_base(self, cls: type) -> None:
-        ours = [c.__name__ for c in cls.__mro__ if c.__module__.startswith("fedbench.")]
+        ours = {c.__name__: c for c in cls.__mro__ if c.__module__.startswith("fedbench.")}
         folders = {kind.base: kind.folder for kind in KINDS.values()}
         found = next((name for name in ours if name in folders), None)
         wanted = next(base for base, folder in folders.items() if folder == self.file.parent.name)
         if found != wanted:
             other = f"; as it derives from {found}, put it into {folders[found]}/" if found else ""
             raise FedbenchError(f"{self.file}: {self.attribute} must derive from {wanted}{other}")
-        shipped = (c for c in cls.__mro__ if c.__module__.startswith("fedbench."))
-        base = next(c for c in shipped if c.__name__ == wanted)
         if wanted != "Part":  # which may have settings in place of hooks
-            require_hooks(f"{self.file}: {self.attribute}", cls, base)
+            require_hooks(f"{self.file}: {self.attribute}", cls, ours[wanted])
 
 
 @contextmanager

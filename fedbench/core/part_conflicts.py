@@ -11,9 +11,6 @@ from fedbench.base.plugins import nearby
 from fedbench.core.local_optimisers import SGD, Optimiser
 from fedbench.core.part import DECISIONS, Part, overriding
 
-_HOOKS = sorted(k for k, v in vars(Part).items() if inspect.isfunction(v) and k[0] != "_")
-_HOOKS.remove("cost")  # which acts in no run
-
 
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
@@ -144,7 +141,8 @@ def refuse_missing(
 
 def _refuse_signatures(part: Part) -> None:
     """Refuse a hook that cannot be called with what it is given, by places: names may differ."""
-    for hook in (*_HOOKS, "cost"):
+    hooks = [name for name, hook in vars(Part).items() if inspect.isfunction(hook)]
+    for hook in hooks:
         if not overriding([part], hook):
             continue
         _, *given = inspect.signature(getattr(Part, hook)).parameters

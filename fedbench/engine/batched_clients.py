@@ -107,9 +107,9 @@ def train_in_step(
     order = [i for i in order if any(whole[i]) and all(whole[i][:-1])]
     results = {i: local_round(task, clients[i]) for i in range(len(clients)) if i not in order}
     if together := [clients[i] for i in order]:
-        kind = _StepsOfWholeBatches if size else _StepsOfSeveral
         with torch.no_grad():
-            steps = kind(task, stacked, together, _starts(task, together))
+            starts = torch.stack([begun(task, client).w for client in together])
+            steps = _StepsOfSeveral(task, stacked, together, starts, alike=size is not None)
             cut = [_cut(clients[i], sum(whole[i])) for i in order]
             results |= zip(order, steps.finish(_batches(task, cut, steps.w.dtype)), strict=True)
     return [results[i] for i in range(len(clients))]
@@ -129,23 +129,29 @@ def has_bits_of_one(task: LocalTask, stacked: StackedNet, batch: int, clients: i
     with torch.no_grad(), one_thread_per_operation():
         alone = StepsInPlace(task, lr, task.net, start.w.clone(), {})
         loss = alone.make(0, (x, y))
-        steps = _StepsOfWholeBatches(task, stacked, some, torch.stack([start.w] * clients))
+        starts = torch.stack([start.w] * clients)
+        steps = _StepsOfSeveral(task, stacked, some, starts, alike=True)
         shares = x.new_full((clients, batch), 1 / batch)
         steps.go_on((torch.stack([x] * clients), y.repeat(clients), shares))
         return bool((steps.w == alone.w).all() and (steps.total == loss).all())
 
 
-def _starts(task: LocalTask, clients: Sequence[PreparedClient]) -> Tensor:
-    return torch.stack([begun(task, client).w for client in clients])
-
-
 class _StepsOfSeveral(StepsInPlace):
-    """The steps of several clients: w is (m, d), and so is each layer's first dimension m."""
+    """The steps of several clients: w is (m, d), and so is each layer's first dimension m.
+
+    `alike`: all batches are whole; then losses are summed as those of one client.
+    """
 
     def __init__(
-        self, task: LocalTask, stacked: StackedNet, clients: Sequence[PreparedClient], w: Tensor
+        self,
+        task: LocalTask,
+        stacked: StackedNet,
+        clients: Sequence[PreparedClient],
+        w: Tensor,
+        alike: bool,
     ) -> None:
         super().__init__(task, clients[0].lr, stacked, w, {})
+        self._alike = alike
         self.total = w.new_zeros(len(clients))  # of each client's losses
         self._clients, self._active, self._k = clients, len(clients), 0
 
@@ -188,15 +194,7 @@ class _StepsOfSeveral(StepsInPlace):
 
     def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
         """Each client's mean loss (m,)."""
-        return (losses * shares).sum(1)
-
-
-class _StepsOfWholeBatches(_StepsOfSeveral):
-    """Steps of batches that are alike."""
-
-    def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
-        """Each client's mean loss (m,), summed as of one client."""
-        return losses.mean(1)
+        return losses.mean(1) if self._alike else (losses * shares).sum(1)
 
 
 def _cut(client: PreparedClient, steps: int) -> PreparedClient:

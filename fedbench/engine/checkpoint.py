@@ -22,7 +22,6 @@ from fedbench.engine.problem import Problem
 from fedbench.store import CHECKPOINT, RunFolder
 
 Row = dict[str, float]
-Kept = list[State]  # what the parts store for one client, in the order of the parts
 _PHASES = ("train", "server", "evaluate", "watch")
 _AGAIN = "start it again in the same way to go on"
 
@@ -33,18 +32,18 @@ def floats(states: Iterable[State]) -> int:
 
 
 class ClientStates(UserDict[int, Any]):
-    """What the parts store for each client; when it first takes part, memory or disk is chosen."""
+    """What each part stores for each client; when it first takes part, memory or disk is chosen."""
 
     def __init__(self, spill: Spill) -> None:
         super().__init__()
         self._spill = spill
 
-    def __getitem__(self, client: int) -> Kept:
+    def __getitem__(self, client: int) -> list[State]:
         kept: Any = self.data[client]
-        states: Kept = kept if isinstance(kept, list) else torch.load(kept, mmap=True)
+        states: list[State] = kept if isinstance(kept, list) else torch.load(kept, mmap=True)
         return states
 
-    def __setitem__(self, client: int, states: Kept) -> None:
+    def __setitem__(self, client: int, states: list[State]) -> None:
         size = sum(v.numel() * v.element_size() for state in states for v in state.values())
         before = self.data.get(client)
         if isinstance(before, list) or (before is None and self._spill.take(size)):

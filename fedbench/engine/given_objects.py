@@ -108,31 +108,26 @@ def named(spec: RunSpec, objects: Mapping[str, Any]) -> tuple[RunSpec, dict[str,
     unnamed = {}
     for name, value in objects.items():
         require_among("", "object", name, _FORMS)
-        form = _FORMS[name]
-        several = isinstance(value, list | tuple) and all(isinstance(x, form.of) for x in value)
-        if not (several if name in _SEVERAL else isinstance(value, form.of)):
+        form, several = _FORMS[name], name in _SEVERAL
+        each = value if several else (value,)
+        listed = isinstance(value, list | tuple)
+        if (several and not listed) or not all(isinstance(x, form.of) for x in each):
             raise FedbenchError(f"{name}: {shown(value)} must be {form.words}")
-        choices = _choices(name, value)
-        if choices is None:
+        choices = tuple(_choice(form.kind, x) for x in each) if form.kind else (None,)
+        own = None in choices  # no name says what it is
+        if own:
             unnamed[form.field] = value
         if form.kind:
-            new = RunSpec.model_fields[form.field].default
-            if choices is not None:
-                new = choices if name in _SEVERAL else choices[0]
-            spec = spec.changed(**{form.field: new})
-        if name == "parts" and choices is None:
+            told: Any = choices if several else choices[0]
+            usual = RunSpec.model_fields[form.field].default
+            spec = spec.changed(**{form.field: usual if own else told})
+        if name == "parts" and own:
             spec = spec.changed(**{k: x for part in value for k, x in part.SETTINGS.items()})
     return spec, unnamed
 
 
-def _choices(name: str, value: Any) -> tuple[Choice, ...] | None:
-    """The object as names with parameters; None unless all have a name and plain parameters."""
-    kind, each = _FORMS[name].kind, value if name in _SEVERAL else (value,)
-    choices = tuple(choice for one in each if kind and (choice := _choice(kind, one)))
-    return choices if kind and len(choices) == len(each) else None
-
-
 def _choice(kind: str, value: Any) -> Choice | None:
+    """The object as a name with parameters; None unless it has a name and plain parameters."""
     name = type(value).__name__.lower()
     entry = registry.entries(kind).get(name)
     if entry is None or _qualified(type(value)) != f"{entry.module}.{entry.attribute}":

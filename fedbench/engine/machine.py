@@ -29,10 +29,10 @@ class Machine(Checked):
     """The machine's settings.
 
     device: 'auto' takes a GPU if there is one, as 'cuda' does, of several the one that fewest
-    processes have; workers: threads that train clients and score, by
-    default one per core on a CPU, one on a GPU; keep_model: store the final weights beside the
-    history; checkpoint_minutes: time between two checkpoints; state_gb: memory for what is stored
-    per client, beyond which it lies on disk.
+    processes have; workers: threads that train clients and score, by default one per core on a CPU,
+    one on a GPU; keep_model: store the final weights beside the history; checkpoint_minutes: time
+    between two checkpoints; state_gb: memory for what is stored per client, beyond which it lies on
+    disk.
     """
 
     device: str = "auto"

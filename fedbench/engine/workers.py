@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -182,8 +183,7 @@ def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
     clients = len(steps)
     order = sorted(range(clients), key=lambda i: -steps[i])
     count = 1 if largest >= clients else min(clients, 2 * -(-clients // (2 * largest)))
-    sizes = [clients // count + (n < clients % count) for n in range(count)]
-    return [order[first:last] for first, last in pairwise(accumulate(sizes, initial=0))]
+    return [group.tolist() for group in np.array_split(order, count)]
 
 
 def dealt(steps: Sequence[int], largest: int, workers: int) -> list[list[int]]:

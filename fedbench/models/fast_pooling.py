@@ -156,12 +156,8 @@ class _ConvMaxPool(torch.autograd.Function):
 
 def _windows(x: Tensor, w: Tensor, b: Tensor, padding: tuple[int, int]) -> tuple[Pair, Pair]:
     """The convolution's outputs in each window: upper left and right, lower left and right."""
-    *channels, height, width = w.shape
-    wide = w.new_zeros(2, 2, *channels, height + 1, width + 1)
-    for down in range(2):
-        for right in range(2):
-            wide[down, right, :, :, down : down + height, right : right + width] = w
-    p, q, r, s = F.conv2d(x, wide.flatten(0, 2), b.repeat(4), 2, padding).chunk(4, 1)
+    wide = [F.pad(w, (right, 1 - right, down, 1 - down)) for down in (0, 1) for right in (0, 1)]
+    p, q, r, s = F.conv2d(x, torch.cat(wide), b.repeat(4), 2, padding).chunk(4, 1)
     return (p, q), (r, s)
 
 

@@ -14,8 +14,6 @@ from fedbench.cli import (  # noqa: F401  # each module adds its commands to the
 )
 from fedbench.cli.app import app
 
-__all__ = ["app"]
-
 print_anything()
 
 if __name__ == "__main__":

@@ -177,9 +177,6 @@ def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
     return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
 
 
-_NEVER_ALONE = ("require", "cost")  # hooks that do nothing in a run
-
-
 def require_hooks(place: str, cls: type, base: type, some: bool = True) -> None:
     """Raise `FedbenchError` if a user's class has a misspelt hook of its base, or lacks any."""
     if cls.__module__.startswith("fedbench."):
@@ -192,7 +189,8 @@ def require_hooks(place: str, cls: type, base: type, some: bool = True) -> None:
         if near := mixed + get_close_matches(key, names, 1, cutoff=0.85):
             said = f"{place} has no hook '{key}'; did you mean '{near[0]}'?"
             raise FedbenchError(f"{said} Name a method of its own '_{key}'")
-    hooks = [k for k in names if isfunction(vars(base)[k]) and k not in _NEVER_ALONE]
+    # `require` and `cost` do nothing in a run
+    hooks = [k for k in names if isfunction(vars(base)[k]) and k not in ("require", "cost")]
     some = some and not isabstract(base)  # whose hooks Python asks for itself
     if some and all(getattr(cls, hook) is vars(base)[hook] for hook in hooks):
         raise FedbenchError(f"{place} overrides no hook; hooks: {', '.join(hooks)}")

@@ -142,9 +142,7 @@ def refuse_missing(
 def _refuse_signatures(part: Part) -> None:
     """Refuse a hook that cannot be called with what it is given, by places: names may differ."""
     hooks = [name for name, hook in vars(Part).items() if inspect.isfunction(hook)]
-    for hook in hooks:
-        if not overriding([part], hook):
-            continue
+    for hook in (name for name in hooks if overriding([part], name)):
         _, *given = inspect.signature(getattr(Part, hook)).parameters
         try:
             taken = inspect.signature(getattr(part, hook))

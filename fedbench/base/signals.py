@@ -20,11 +20,8 @@ class Stopped(SystemExit):
     """Work was stopped by a signal; the exit code is the one that shells use, 128 + its number."""
 
     def __init__(self, by: signal.Signals, where: str) -> None:
-        super().__init__(128 + by)
-        self.words = f"stopped by {by.name} {where}"
-
-    def __str__(self) -> str:
-        return self.words
+        super().__init__(f"stopped by {by.name} {where}")
+        self.code = 128 + by
 
 
 class _Request:

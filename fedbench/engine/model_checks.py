@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -69,7 +68,7 @@ def refuse_unfit(problem: Problem, place: str) -> None:
     x = task.prepare(task.x[:2])
     _refuse_misfit(net, problem.data, x, place)
     _refuse_memory(net, x, place)
-    _refuse_lone_samples(net, problem.rows, problem.spec.batch, x[:1], place)
+    _refuse_lone_samples(problem, x[:1], place)
     if task.loss not in LOSSES:
         _refuse_mean(task.loss, net, x, task.y[:2])
 
@@ -152,11 +151,10 @@ def _same(one: Tensor, other: Tensor, off: float = 0.0) -> bool:
     return alike and torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
 
 
-def _refuse_lone_samples(
-    net: Net, rows: Sequence[Tensor], batch: int | None, x: Tensor, place: str
-) -> None:
+def _refuse_lone_samples(problem: Problem, x: Tensor, place: str) -> None:
     """Refuse batches of one prepared sample x (1, …) for batch norm, which takes only images."""
-    lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
+    net, batch = problem.task.net, problem.spec.batch
+    lone = [client for client, its in enumerate(problem.rows) if batch == 1 or len(its) == 1]
     if not (lone and net.has_batch_norm):
         return
     try:

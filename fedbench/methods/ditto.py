@@ -1,7 +1,6 @@
 """Ditto: each client has a model of its own that is pulled towards the global one."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
@@ -21,7 +20,7 @@ class Ditto(Part):
     clients' own is `personal_accuracy` of the probe `personal`.
     """
 
-    OWN: ClassVar[str] = "own"
+    OWN = "own"
     sequential = "each client's own model takes gradients of its own"
 
     lam: NonNegative = 1.0  # λ; 0 trains each client alone

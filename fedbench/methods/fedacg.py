@@ -1,7 +1,6 @@
 """FedACG: clients start from the point to which the server's momentum leads."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -20,11 +19,11 @@ class FedACG(Part):
     algorithm 1.
     """
 
-    keeps: ClassVar[str] = "m"  # the momentum; m_0 = 0, hence z_0 = x_0
-    MODELS: ClassVar[tuple[str, ...]] = ("model",)
+    keeps = "m"  # the momentum; m_0 = 0, hence z_0 = x_0
+    MODELS = ("model",)
 
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
-    follows: ClassVar[dict[str, str]] = dict.fromkeys(
+    decides = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
+    follows = dict.fromkeys(
         ("fedexp", "twosided", "fedvarp", "feddyn", "fedspeed", "feddf"),
         "FedACG computes the model x from z, which no later part may change",
     )

@@ -21,10 +21,10 @@ class FedADC(Part):
     the H steps add β_l m_t to D_i / η_t with any local optimiser, so that H is not ‖a_i‖₁ here.
     """
 
-    keeps: ClassVar[str] = "m"  # the momentum
-    sends: ClassVar[bool] = True
+    keeps = "m"  # the momentum
+    sends = True
     excludes: ClassVar = {"fedadcdouble": "that is the same method with a second, local momentum"}
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
+    decides = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
     beta: BelowOne = 0.9  # β_l and β_g, unless they are given; 0 with α = 1 is FedAvg
     variant: Literal["red", "blue"] = "red"

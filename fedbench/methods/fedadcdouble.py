@@ -19,11 +19,11 @@ class FedADCDouble(Part):
     algorithm 4.
     """
 
-    keeps: ClassVar[str] = "m"  # the momentum
-    sends: ClassVar[bool] = True
+    keeps = "m"  # the momentum
+    sends = True
     excludes: ClassVar = {"fedadc": "that is the same method without the local momentum"}
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
-    own_momentum: ClassVar[bool] = True
+    decides = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
+    own_momentum = True
 
     beta: BelowOne = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
     # Not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn

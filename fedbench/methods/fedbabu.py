@@ -20,7 +20,7 @@ class FedBABU(Part):
     released code averages clients all alike, the paper by their samples: the run's `weights`.
     """
 
-    needs_head: ClassVar[bool] = True
+    needs_head = True
     excludes: ClassVar[dict[str, str]] = {
         "fedrep": "FedRep trains the heads that FedBABU leaves as they were drawn",
         "fedgen": "FedGen's term has a gradient at the head alone, which FedBABU does not train",

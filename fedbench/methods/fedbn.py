@@ -1,7 +1,6 @@
 """FedBN: normalisation layers stay at the clients."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -21,8 +20,8 @@ class FedBN(Part):
     of the traffic that is counted they are a small part. Without such layers it is FedAvg.
     """
 
-    starts_elsewhere: ClassVar[bool] = True
-    OWN: ClassVar[str] = "own"
+    starts_elsewhere = True
+    OWN = "own"
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """The global model with the own normalisation layers."""

@@ -20,10 +20,10 @@ class FedCM(Part):
     local momentum is one of the directions α g + (1−α) Δ_t.
     """
 
-    keeps: ClassVar[str] = "delta"  # the global direction Δ
-    sends: ClassVar[bool] = True
+    keeps = "delta"  # the global direction Δ
+    sends = True
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
-    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
+    decides = (LOCAL_MOMENTUM,)
     needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg

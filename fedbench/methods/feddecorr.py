@@ -1,7 +1,6 @@
 """FedDecorr: local training keeps the features of a batch uncorrelated."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -23,7 +22,7 @@ class FedDecorr(Part):
     (`times_batch`). A batch of one sample has no correlations, hence no term.
     """
 
-    needs_head: ClassVar[bool] = True
+    needs_head = True
 
     beta: NonNegative = 0.1  # 0 is FedAvg; the paper found its value with the released code
     # As released: ((B−1)²/B) Σ_{i≠j} K_ij²/(d² − d) in place of ‖K‖_F²/d², for B samples

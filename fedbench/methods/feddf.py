@@ -26,7 +26,7 @@ class FedDF(Part):
     """
 
     needs_classes = True
-    proxy_data: ClassVar[bool] = True
+    proxy_data = True
     computes_at_server: ClassVar[bool] = True
 
     # Deviation: the paper makes up to 10,000 steps and stops when 1,000 bring no progress on

@@ -23,7 +23,7 @@ class FedDisco(Part):
 
     needs_classes = True
     numerics: ClassVar[dict[str, int]] = {"proportional": 4}  # who is drawn twice counts twice
-    shares: ClassVar[str] = "label counts, once"
+    shares = "label counts, once"
 
     a: NonNegative = 0.5  # 0 with b = 0 is FedAvg weighted by samples
     b: float = 0.1

@@ -1,7 +1,7 @@
 """FedDistill+: clients share their mean logits per label, beside their models."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class FedDistill(Part):
     over: Literal["batch", "active"] = "batch"
     zero_teacher: bool = False  # tables of zeros, by mistake in the released code
 
-    shares: ClassVar[str] = "each client's mean logits per label, and which labels it has"
+    shares = "each client's mean logits per label, and which labels it has"
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """Tables and which classes they have: sums over the last cohort, or one per client."""

@@ -34,7 +34,7 @@ class FedDPC(Part):
     excludes: ClassVar[dict[str, str]] = {
         "fedvarp": "both replace each client's update, and their order would change the result"
     }
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
+    decides = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
     lam: float = 1.0  # λ; the paper's value is lost in our copy
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"

@@ -21,12 +21,12 @@ class FedDyn(Part):
     that the local steps approach, with whatever optimiser and in however many of them.
     """
 
-    keeps: ClassVar[str] = "u"  # the mean ū
-    client_keeps: ClassVar[tuple[str, ...]] = ("u",)  # the client's u_i
-    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
+    keeps = "u"  # the mean ū
+    client_keeps = ("u",)  # the client's u_i
+    MODELS = ("selected",)
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
-    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
+    follows = AFTER_FEDEXP
 
     alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
     by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α

@@ -30,17 +30,17 @@ class FedETF(FedBABU):
     needs_classes = True
     # Deviation: the paper's projection is one layer; a run's has a hidden one too, unless the body
     # ends in one
-    needs_projection: ClassVar[bool] = True
-    starts_elsewhere: ClassVar[bool] = True
-    sends: ClassVar[bool] = True  # β
-    shares: ClassVar[str] = "each client's β"
+    needs_projection = True
+    starts_elsewhere = True
+    sends = True  # β
+    shares = "each client's β"
     excludes: ClassVar[dict[str, str]] = {
         "fedrep": "FedRep trains the heads that FedETF keeps at its frame",
         "fedbabu": "FedBABU keeps the head that was drawn, and FedETF its frame",
         "fedgen": "FedGen's term has a gradient at the head alone, which FedETF does not train",
         "fedexp": "FedExP compares the updates' lengths, of which the way to the frame is a part",
     }
-    follows: ClassVar[dict[str, str]] = dict.fromkeys(
+    follows = dict.fromkeys(
         (
             *("fedacg", "fedadagrad", "fedadam", "fedadc", "fedadcdouble", "feddf", "feddyn"),
             *("fedsmoo", "fedspeed", "fedvarp", "fedyogi", "slowmo", "twosided"),

@@ -21,7 +21,7 @@ class FedExP(Part):
     the last two global models, as the part `meanoftwo` does.
     """
 
-    decides: ClassVar[tuple[str, ...]] = (STEP_LENGTH,)
+    decides = (STEP_LENGTH,)
     excludes: ClassVar[dict[str, str]] = {
         "fedvarp": "FedVARP's step is not the mean of the updates that it receives"
     }

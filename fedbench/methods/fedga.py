@@ -20,7 +20,7 @@ class FedGA(Part):
     are exchanged before local training.
     """
 
-    starts_elsewhere: ClassVar[bool] = True
+    starts_elsewhere = True
     excludes: ClassVar = {
         "fedgaonetrip": "that is the same method with gradients of earlier rounds"
     }

@@ -21,11 +21,11 @@ class FedGAOneTrip(Part):
     FedGA under "previous local states" and prints the same seconds per round for it as for FedProx.
     """
 
-    keeps: ClassVar[str] = "g"  # the mean ḡ
-    sends: ClassVar[bool] = True
+    keeps = "g"  # the mean ḡ
+    sends = True
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
-    starts_elsewhere: ClassVar[bool] = True
+    starts_elsewhere = True
     needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg

@@ -32,8 +32,8 @@ class FedGen(Part):
     """
 
     needs_classes = True
-    shares: ClassVar[str] = "label counts"
-    needs_head: ClassVar[bool] = True
+    shares = "label counts"
+    needs_head = True
     computes_at_server: ClassVar[bool] = True
 
     # The FedGKD paper tunes it over 0.1, 1, 10; its code has 0.1 for CIFAR-10 and Tiny-ImageNet, 1

@@ -33,7 +33,7 @@ class FedGKDVote(Part):
     # included; first_aggregate: those that were aggregated, hence no term in the first round
     buffer_from: Literal["start", "first_aggregate"] = "start"
 
-    proxy_data: ClassVar[bool] = True
+    proxy_data = True
     computes_at_server: ClassVar[bool] = True
     excludes: ClassVar[dict[str, str]] = {
         "fedgkd": "both distil from the newest global models, from their mean or from each"

@@ -1,7 +1,6 @@
 """FedInit: clients start on the other side of the global model than where they ended last."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -21,7 +20,7 @@ class FedInit(Part):
     difference where all clients take part.
     """
 
-    starts_elsewhere: ClassVar[bool] = True
+    starts_elsewhere = True
 
     beta: NonNegative = 0.1  # 0 is FedAvg
     from_start: bool = False  # the update is the start minus the new y_i, as released

@@ -25,7 +25,7 @@ class FedLC(Part):
     excludes: ClassVar[dict[str, str]] = {
         "fedrs": "FedLC leaves out classes that a client does not have, whose logits FedRS scales"
     }
-    precedes: ClassVar[dict[str, str]] = dict.fromkeys(
+    precedes = dict.fromkeys(
         ("fedntd", "selfconfidence"),
         "it weighs the cross-entropy that FedLC puts another in place of",
     )

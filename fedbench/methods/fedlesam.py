@@ -1,7 +1,7 @@
 """FedLESAM: sharpness-aware steps uphill along the way that the global model has come."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -23,8 +23,8 @@ class FedLESAM(Part):
     weight has its own entry, over the norm, as in the paper.
     """
 
-    sends: ClassVar[bool] = True  # with 'round' x_{t−1}; with 'turn' the server keeps nothing
-    excludes: ClassVar[dict[str, str]] = dict.fromkeys(
+    sends = True  # with 'round' x_{t−1}; with 'turn' the server keeps nothing
+    excludes = dict.fromkeys(
         ("fedsam", "fedsmoo", "fedspeed"),
         "both take the gradient a step uphill, each along a direction of its own",
     )

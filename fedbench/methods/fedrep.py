@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,9 +21,9 @@ class FedRep(Part):
     models: `personal_accuracy` of the probe `personal`. The global head stays x_0's.
     """
 
-    needs_head: ClassVar[bool] = True
-    starts_elsewhere: ClassVar[bool] = True
-    OWN: ClassVar[str] = "own"
+    needs_head = True
+    starts_elsewhere = True
+    OWN = "own"
 
     head: Share = 0.5  # of the local steps; in the paper's CIFAR runs 10 of 11 epochs
 

@@ -24,13 +24,13 @@ class FedSMOO(Part):
     step uphill contains no weight decay; y_i stands for a minimiser, as in FedDyn.
     """
 
-    client_keeps: ClassVar[tuple[str, ...]] = ("lam", "mu")  # the client's duals
+    client_keeps = ("lam", "mu")  # the client's duals
     excludes: ClassVar[dict[str, str]] = {
         "fedsam": "FedSMOO takes a step uphill itself; set its r",
         "fedspeed": "both take a step uphill and add the clients' duals to the global model",
         "feddyn": "both add the clients' duals to the global model",
     }
-    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
+    follows = AFTER_FEDEXP
     precedes: ClassVar[dict[str, str]] = {
         "fedacg": "FedACG computes the model x from z, which no later part may change"
     }

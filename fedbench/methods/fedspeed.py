@@ -23,11 +23,11 @@ class FedSpeed(Part):
     steps approach, with whatever optimiser.
     """
 
-    client_keeps: ClassVar[tuple[str, ...]] = ("g",)  # the correction ĝ_i
-    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
+    client_keeps = ("g",)  # the correction ĝ_i
+    MODELS = ("selected",)
 
     excludes: ClassVar = {"feddyn": "both add the clients' duals to the global model"}
-    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
+    follows = AFTER_FEDEXP
 
     rho: NonNegative = 0.1  # length of the step uphill; 0 with `rule: feddyn` is FedDyn(α = 1/λ)
     a: Fraction = 1.0  # weight of the gradient that is taken uphill

@@ -1,7 +1,6 @@
 """FedUV: probabilities that vary over a batch, and features spread out, as with IID data."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,7 +24,7 @@ class FedUV(Part):
     """
 
     needs_classes = True
-    needs_head: ClassVar[bool] = True
+    needs_head = True
 
     lam: NonNegative = 2.5  # λ, of the variance; 0 with μ = 0 is FedAvg
     mu: NonNegative = 0.5  # μ, of the uniformity

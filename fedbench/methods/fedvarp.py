@@ -27,7 +27,7 @@ class FedVARP(Part):
     Federated Learning", UAI 2022, FedVARP's server update.
     """
 
-    precedes: ClassVar[dict[str, str]] = dict.fromkeys(
+    precedes = dict.fromkeys(
         _OF_THE_MEAN, "FedVARP adds what it remembers of absent clients to the mean update"
     )
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i

@@ -1,7 +1,6 @@
 """Local only: each client trains alone; the reference row of personalised methods."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -20,9 +19,9 @@ class LocalOnly(Part):
     `personal`. In truth nothing would be sent; the traffic that is counted is FedAvg's.
     """
 
-    alone: ClassVar[str] = "nothing of its clients is averaged or sent"
-    starts_elsewhere: ClassVar[bool] = True
-    OWN: ClassVar[str] = "own"
+    alone = "nothing of its clients is averaged or sent"
+    starts_elsewhere = True
+    OWN = "own"
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Start from the own model."""

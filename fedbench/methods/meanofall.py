@@ -1,7 +1,6 @@
 """Scores the mean of all clients' latest models."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,7 +18,7 @@ class MeanOfAll(Part):
     server stores y_i − x_0 and their mean. Training does not change; norm buffers are x_{t+1}'s.
     """
 
-    MODELS: ClassVar[tuple[str, ...]] = ("all",)
+    MODELS = ("all",)
 
     leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 

@@ -1,7 +1,6 @@
 """Scores the mean of the models that this round's clients trained."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,7 +16,7 @@ class MeanOfSelected(Part):
     buffers are x_{t+1}'s.
     """
 
-    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
+    MODELS = ("selected",)
 
     leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 

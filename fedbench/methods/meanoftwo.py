@@ -1,7 +1,6 @@
 """Scores the mean of the last two global models."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,7 +16,7 @@ class MeanOfTwo(Part):
     oscillate around the optimum. Training does not change; norm buffers are x_{t+1}'s.
     """
 
-    MODELS: ClassVar[tuple[str, ...]] = ("two",)
+    MODELS = ("two",)
 
     leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 

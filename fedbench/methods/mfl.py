@@ -1,7 +1,7 @@
 """MFL: local momentum is aggregated as the model is, and clients inherit it next round."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -20,9 +20,9 @@ class MFL(Part):
     as in PyTorch's buffer.
     """
 
-    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
-    own_momentum: ClassVar[bool] = True
-    uploaded_momentum: ClassVar[str] = "v"
+    decides = (LOCAL_MOMENTUM,)
+    own_momentum = True
+    uploaded_momentum = "v"
 
     beta: BelowOne = 0.9  # 0 is FedAvg
     dampened: bool = False  # v ← β v + (1−β) g, the 'exponential moving average' of RMFL's text

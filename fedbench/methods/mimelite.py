@@ -1,7 +1,6 @@
 """MimeLite: every local step uses the server's momentum, which is fixed during the round."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -20,10 +19,10 @@ class MimeLite(Part):
     form for Adam has other statistics.
     """
 
-    keeps: ClassVar[str] = "s"  # the momentum
-    sends: ClassVar[bool] = True
-    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
-    own_momentum: ClassVar[bool] = True
+    keeps = "s"  # the momentum
+    sends = True
+    decides = (LOCAL_MOMENTUM,)
+    own_momentum = True
 
     beta: BelowOne = 0.9  # 0 is FedAvg
 

@@ -1,7 +1,7 @@
 """MOON: features like the global model's, and unlike those of the client's previous model."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ class MOON(Part):
     # In a client's first turn: no term, or the previous model is x_0 or a random network
     first: Literal["skip", "x0", "random"] = "skip"
 
-    needs_projection: ClassVar[bool] = True
+    needs_projection = True
 
     def client(self, w: Tensor, fed: Federation) -> State:
         """The previous model is x_0 before the client's first turn."""

@@ -1,7 +1,7 @@
 """RMFL: MFL, but with other weights of the local gradients in the uploaded momentum."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -29,11 +29,11 @@ class RMFL(Part):
     but the last: g_H weighs most of all where β^{H−1} > 1−β, at β = 0.9 below 23 steps.
     """
 
-    keeps: ClassVar[str] = "v"  # the momentum V
-    sends: ClassVar[bool] = True
-    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
-    own_momentum: ClassVar[bool] = True
-    uploaded_momentum: ClassVar[str] = "v"
+    keeps = "v"  # the momentum V
+    sends = True
+    decides = (LOCAL_MOMENTUM,)
+    own_momentum = True
+    uploaded_momentum = "v"
 
     beta: BelowOne = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"

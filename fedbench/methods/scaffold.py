@@ -23,9 +23,9 @@ class Scaffold(Part):
     holds for any local optimiser.
     """
 
-    keeps: ClassVar[str] = "c"  # the server's control
-    client_keeps: ClassVar[tuple[str, ...]] = ("c",)  # the client's control c_i
-    sends: ClassVar[bool] = True
+    keeps = "c"  # the server's control
+    client_keeps = ("c",)  # the client's control c_i
+    sends = True
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
     option: Literal["I", "II"] = "II"

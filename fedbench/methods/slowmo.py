@@ -1,7 +1,6 @@
 """SlowMo: momentum at the server."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -19,9 +18,9 @@ class SlowMo(Part):
     decays, earlier momentum is multiplied by the new η_t.
     """
 
-    keeps: ClassVar[str] = "m"  # the momentum
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM,)
-    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
+    keeps = "m"  # the momentum
+    decides = (GLOBAL_MOMENTUM,)
+    follows = AFTER_FEDEXP
 
     # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
     beta: BelowOne = 0.9

@@ -1,7 +1,6 @@
 """Two-sided FedAvg: the server's step has a factor of its own."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -19,7 +18,7 @@ class TwoSided(Part):
     D_i/η_l, and the server multiplies them by η_g.
     """
 
-    follows: ClassVar[dict[str, str]] = AFTER_FEDEXP
+    follows = AFTER_FEDEXP
 
     kappa: Positive = 1.0  # 1 is FedAvg
 

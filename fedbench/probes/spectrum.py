@@ -48,7 +48,7 @@ class Spectrum(Probe):
     second derivative is refused before training, by a product of two samples.
     """
 
-    EXTRA: ClassVar[str] = "curvature"
+    EXTRA = "curvature"
     COLUMNS: ClassVar[Columns] = {
         "hessian_top": ("Top eigenvalue", "", "lower"),
         "hessian_trace": ("Trace", "", "lower"),

@@ -136,7 +136,7 @@ class Proportional(Sampler):
     that of FedAvg with all clients in expectation. A client trains once, however often it is drawn.
     """
 
-    replacement: ClassVar[bool] = True
+    replacement = True
 
     def __call__(self, rng: Rng, K: int, participation: float, labels: Labels) -> list[int]:
         """The clients that were drawn, as often as they were."""

@@ -76,10 +76,7 @@ class Partition(Checked, ABC):
     def split(
         self, labels: NDArray[Any], clients: int, rng: np.random.Generator, *args: Any, **rows: Any
     ) -> list[Indices]:
-        """Divide the samples: of each client, in any order, the places in `labels`.
-
-        A rule may take `rows`, and needs to take no more than the three arguments with a name.
-        """
+        """Divide the samples: of each client, in any order, the places in `labels`."""
 
 
 @dataclass(frozen=True)

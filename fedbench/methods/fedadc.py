@@ -63,7 +63,6 @@ class FedADC(Part):
         )  # fmt: skip
 
     def _discounts(self) -> tuple[float, float]:
-        """(β_l, β_g)."""
         return (
             self.beta if self.beta_l is None else self.beta_l,
             self.beta if self.beta_g is None else self.beta_g,

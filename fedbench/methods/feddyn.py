@@ -64,5 +64,4 @@ class FedDyn(Part):
         )  # fmt: skip
 
     def _alpha(self, t: Turn) -> float | Tensor:
-        """α_i."""
         return self.alpha * t.fed.n.mean() / t.n if self.by_size else self.alpha

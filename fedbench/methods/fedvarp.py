@@ -11,12 +11,6 @@ from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round_data import Federation, Round, State
 
-# Parts that scale or remember the mean update
-_OF_THE_MEAN = (
-    *("fedadagrad", "fedadam", "fedyogi", "fedadc", "fedadcdouble"),
-    *("fedcm", "feddf", "scaffold", "slowmo", "twosided"),
-)
-
 
 @dataclass(frozen=True)
 class FedVARP(Part):
@@ -27,8 +21,12 @@ class FedVARP(Part):
     Federated Learning", UAI 2022, FedVARP's server update.
     """
 
-    precedes = dict.fromkeys(
-        _OF_THE_MEAN, "FedVARP adds what it remembers of absent clients to the mean update"
+    precedes = dict.fromkeys(  # parts that scale or remember the mean update
+        (
+            *("fedadagrad", "fedadam", "fedyogi", "fedadc", "fedadcdouble"),
+            *("fedcm", "feddf", "scaffold", "slowmo", "twosided"),
+        ),
+        "FedVARP adds what it remembers of absent clients to the mean update",
     )
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 

@@ -83,8 +83,7 @@ class Spectrum(Probe):
         with twice_differentiable(), s.seeded("spectrum"):
             start = torch.randn_like(s.scored.w)
             if not (H @ start).any():  # where a network is sure of every sample
-                zeros = dict.fromkeys(("hessian_top", "hessian_trace", "hessian_mean_abs"), 0.0)
-                return Sight(zeros, [])
+                return Sight(dict.fromkeys(self.COLUMNS, 0.0), [])
             columns = {
                 "hessian_top": top_eigenvalue(H, self.tol, self.iterations, start),
                 "hessian_trace": trace(H, self.probes),
@@ -132,7 +131,6 @@ class WrittenOut(TorchFunctionMode):
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What `func` gives; in its place, of the two, what arithmetic does."""
         return _WRITTEN_OUT.get(func, func)(*args, **kwargs or {})
 
 

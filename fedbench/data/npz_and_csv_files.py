@@ -202,20 +202,14 @@ def _check_uses(columns: Sequence[str], label: str, group: str) -> None:
 
 def typed(parts: list[Samples], column: str) -> list[Samples]:
     """The parts of a table with labels as int64, if those of all are whole numbers, else words."""
-    y = _labels([*chain(*(part.y.tolist() for part in parts))], column)
-    each = np.split(y, np.cumsum([len(part.y) for part in parts])[:-1])
-    return [part._replace(y=own) for part, own in zip(parts, each, strict=True)]
-
-
-def _labels(words: Sequence[str], column: str) -> NDArray[Any]:
-    if all(_NUMBER.fullmatch(word) for word in words):
-        if label := next((word for word in words if not _WHOLE.fullmatch(word)), ""):
-            raise FedbenchError(
-                f"column {column!r} has label {label!r}, not a whole number or a word"
-            )
-        if len({*map(int, words)}) == len({*words}):  # else they are codes, such as 01 beside 1
-            return np.array(words, dtype=np.int64)
-    return np.array(words)
+    words = [*dict.fromkeys(chain(*(part.y.tolist() for part in parts)))]
+    if not all(_NUMBER.fullmatch(word) for word in words):
+        return parts
+    if label := next((word for word in words if not _WHOLE.fullmatch(word)), ""):
+        raise FedbenchError(f"column {column!r} has label {label!r}, not a whole number or a word")
+    if len({*map(int, words)}) < len(words):  # they are codes, such as 01 beside 1
+        return parts
+    return [part._replace(y=part.y.astype(np.int64)) for part in parts]
 
 
 def _measured(words: Sequence[str], column: str) -> NDArray[Any]:

@@ -73,16 +73,15 @@ class Embedding(OfClasses):
         rng = torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
         rows, _ = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort()
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
-        columns, maps = {"local_accuracy": mean_accuracy(s.problem, s.local)}, []
+        columns, found = {"local_accuracy": mean_accuracy(s.problem, s.local)}, list[Any]()
         for name, of, model in (("global", "", s.scored), ("local", "_local", s.local[0])):
             logits, out = s.problem.task.outputs(model, scorer.x[rows.to(s.problem.device)])
             features, predicted = out.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu()
             columns[f"silhouette{of}"] = silhouette(features, labels)
             x, y = plane(features, self.perplexity, s.number(name)).T
             plotted = {"model": name, "x": x, "y": y, "label": labels, "predicted": predicted}
-            accuracy = mean_accuracy(s.problem, [model])
-            maps.append(pd.DataFrame(plotted).assign(accuracy=accuracy))
-        found: list[Any] = pd.concat(maps).to_dict("records")
+            table = pd.DataFrame(plotted).assign(accuracy=mean_accuracy(s.problem, [model]))
+            found += table.to_dict("records")
         return Sight(columns, found)
 
 

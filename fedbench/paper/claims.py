@@ -52,15 +52,15 @@ class Statement(Said):
         named = [(name, getattr(self, name, None)) for name in _SIDES]
         return [(name, side) for name, side in named if side is not None]
 
-    def compared(self) -> list[Where]:
-        """The levels by axis that it compares with each other."""
-        sides = [side for _, side in self.sides() if isinstance(side, dict)]
-        return [getattr(self, "along", {}), *sides]
+    def named(self) -> dict[str, Where]:
+        """The levels by axis that each of its fields names."""
+        sides = {name: where_of(side) for name, side in self.sides()}
+        return {"where": self.where, **sides, "along": getattr(self, "along", {})}
 
     def measured(self) -> Iterator[str]:
         """The metrics that it names itself, as such or as levels of the axis `metric`."""
         yield from self.metrics
-        for levels in (self.where, *self.compared()):
+        for levels in self.named().values():
             yield from map(str, as_tuple(levels.get("metric", ())))
 
 
@@ -192,7 +192,8 @@ def faults(claim: SingleClaim) -> Iterator[str]:
     if claim.cells == "mean" and no_mean:
         told = "cells: mean is not defined for deviations, rounds and shares"
         yield f"{told}; use every, most or a number"
-    if "metric" in claim.where and any("metric" in levels for levels in claim.compared()):
+    of_metrics = [field for field, levels in claim.named().items() if "metric" in levels]
+    if "where" in of_metrics and len(of_metrics) > 1:
         yield "where.metric: what the claim compares names metrics itself; leave it out"
     match claim:
         case Trend():

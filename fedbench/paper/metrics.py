@@ -262,11 +262,6 @@ class Metric:
         return table.digits - 2 if self.points(table) > 1 and table.digits > 2 else table.digits
 
 
-def lower_is_better(tune: Tune) -> bool:
-    """Whether the lowest score wins."""
-    return tune.by not in WORDS and Metric(tune.by).lower_is_better
-
-
 def is_accuracy(tune: Tune) -> bool:
     """Whether scores are accuracies, or F1 scores, of which guessing gives some."""
     return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.paper.axis_levels import Levels, given, known_levels, level_settings
-from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, faults, where_of
+from fedbench.paper.claims import Claim, SingleClaim, Together, faults
 from fedbench.paper.metrics import Metric, columns_of
 from fedbench.paper.tables_and_figures import Axes, Figure, Grid, Table
 from fedbench.paper.yaml_notation import as_tuple, level_text, no_level, number_in, reading, stems
@@ -108,8 +108,6 @@ def _check_axis(place: str, axis: str, grid: Grid, levels: Levels) -> None:
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
-    if not values:
-        raise FedbenchError(f"{place}: the list is empty; at least one entry is needed")
     twice = [value for value in values if values.count(value) > 1]
     if twice:
         raise FedbenchError(f"{place}: {quoted(twice[0])} is given twice; once is enough")
@@ -213,20 +211,15 @@ def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
         raise FedbenchError(f"{place}.table: {claim.table} shows differences; name its grid")
     grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
     columns = {x for m in claim.metrics if "/" in m for x in columns_of(m.partition("/")[0])}
-    named: dict[str, Mapping[str, Any]] = {"where": claim.where}
-    named |= {name: where_of(side) for name, side in claim.sides()}
-    named |= {"along": claim.along} if isinstance(claim, Trend) else {}
-    for field, where in (named | {"metrics": {"metric": claim.metrics}}).items():
+    for field, where in (claim.named() | {"metrics": {"metric": claim.metrics}}).items():
         check_where(f"{place}.{field}", where, grid.axes, {"metric", *columns})
-    _check_shown(place, claim, paper.tables.get(claim.table), named)
+    _check_shown(place, claim, paper.tables.get(claim.table))
 
 
-def _check_shown(
-    place: str, claim: SingleClaim, table: Table | None, named: dict[str, Mapping[str, Any]]
-) -> None:
+def _check_shown(place: str, claim: SingleClaim, table: Table | None) -> None:
     """Refuse levels that a claim names and its table does not show, and metrics named twice."""
     over, shown = (table.over, table.where) if table else ((), {})
-    for field, where in named.items():
+    for field, where in claim.named().items():
         if claim.metrics and "metric" in where:
             raise FedbenchError(f"{place}.metrics: {field} names 'metric' too; keep one of the two")
         for axis, levels in where.items():

@@ -12,6 +12,7 @@ from fedbench.base.checks import Name, Natural, Positive, Strict, checked
 from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import load_named
 from fedbench.paper.axis_levels import Settings
+from fedbench.paper.tables_and_figures import Axes
 from fedbench.paper.yaml_notation import Level, Where, as_tuple
 from fedbench.spec import LISTED, NAMED, Choice, RunSpec
 
@@ -125,32 +126,28 @@ class Cut(Numbers):
     replaced."""
     keep: tuple[str, ...] | None = None
     """The tables, figures and facts that are made, by name; all of them by default."""
-    levels: dict[str, Annotated[tuple[Level, ...], Field(min_length=1)]] = Field(
-        default_factory=dict
-    )
+    levels: Axes = Field(default_factory=dict)
     """The levels of an axis that are run, by axis; all of them by default."""
 
     @model_validator(mode="after")
     def _known_names(self) -> "Cut":
         """Refuse the name of a setting, or of what a setting names, that nothing has."""
-        wheres = [case.where for case in self.cases]
-        for name in [name for where in wheres for name in where]:
+        for name, levels in [pair for case in self.cases for pair in case.where.items()]:
             field, dot, _ = name.partition(".")
             require_among("cases.where", "setting", field, RunSpec.model_fields.keys() - LISTED)
             if dot:
                 entries = registry.entries(field) if field in NAMED else {}
                 known = {f"{field}.{x}" for entry in entries.values() for x in entry.fields}
                 require_among("cases.where", "parameter", name, known)
+            with at(f"cases.where.{name}"):
+                for level in as_tuple(levels) if name in NAMED else ():
+                    registry.find(name, str(level))
         for kind, replacements in self.substitutes.items():
             require_among("substitutes", "kind", kind, _KINDS.keys() - {"shift"})
             with at(f"substitutes.{kind}"):
                 for name, other in replacements.items():
                     registry.find(_KINDS[kind], name)
                     registry.require_known(_KINDS[kind], other.name, other.params)
-        for field, levels in [pair for where in wheres for pair in where.items()]:
-            with at(f"cases.where.{field}"):
-                for level in as_tuple(levels) if field in _KINDS else ():
-                    registry.find(_KINDS[field], str(level))
         return self
 
     def numbers(self, settings: Settings) -> Numbers:

@@ -20,7 +20,8 @@ class Case(Strict):
     """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
-Axes = dict[str, tuple[Level, ...]]
+Several = Annotated[tuple[Level, ...], Field(min_length=1)]
+Axes = dict[str, Several]
 
 
 class Grid(Strict):
@@ -43,9 +44,7 @@ class Grid(Strict):
     (`search` in fedbench/spec/compositions.yaml)."""
 
     @field_validator(
-        "axes",
-        mode="before",
-        json_schema_input_type=dict[str, tuple[Level, ...] | Literal["every"]],
+        "axes", mode="before", json_schema_input_type=dict[str, Several | Literal["every"]]
     )
     @classmethod
     def _spell_out_methods(cls, axes: Any) -> Any:

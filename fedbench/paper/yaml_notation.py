@@ -146,12 +146,9 @@ def reading(text: str, usual: At = "final") -> Reading:
 def _target(words: str) -> Target:
     column, sign, number = words.rpartition("=")
     column = column if sign else "accuracy"
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
+    value = number_in(number)
     share = column.removeprefix("val_").partition("[")[0] in ("accuracy", "macro_f1")
-    if not column or not math.isfinite(value) or (share and not 0 < value <= 1):
+    if not column or value is None or (share and not 0 < value <= 1):
         told = "after to: must stand an accuracy or F1 above 0 and at most 1, such as to:0.45"
         raise FedbenchError(f"{told}, or a column and its value, such as to:loss=0.3")
     return Target(column, value)

@@ -15,7 +15,7 @@ from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.paper.axis_levels import Settings, assigned, given
 from fedbench.paper.history_metrics import values, with_derived
-from fedbench.paper.metrics import Metric, lower_is_better, scored
+from fedbench.paper.metrics import Metric, scored
 from fedbench.paper.yaml_notation import level_text
 from fedbench.plan.data_checks import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
@@ -126,7 +126,8 @@ def select(run: RunSpec, results: Path, known: dict[str, Winner] | None = None) 
     if not any(map(math.isfinite, scores)):
         lacks = f"its search chooses by {tune.by}, and no trial has it"
         raise FedbenchError(f"{lacks}; change tune.by, or give the trials more rounds")
-    sign = -1 if lower_is_better(tune) else 1  # no score, or an infinite one, is the worst of all
+    lower = Metric(scored(tune)).lower_is_better
+    sign = -1 if lower else 1  # no score, or an infinite one, is the worst of all
     ranks = [sign * score if math.isfinite(score) else -math.inf for score in scores]
     order = sorted(places, key=lambda i: (whole[i], ranks[i]), reverse=True)
     told = [score if math.isfinite(score) else None for score in scores]

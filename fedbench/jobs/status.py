@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fedbench.base.errors import without_password
 from fedbench.plan.cost import Speeds, costs
-from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
 from fedbench.store import Results, RunState, Status, state
 
@@ -65,7 +64,7 @@ class Watcher:
 
     def __init__(self, plan: Plan, results: Path, speeds: Speeds) -> None:
         self.plan, self.results = plan, results
-        cost = costs(plan.runs, speeds, samples)
+        cost = costs(plan.runs, speeds)
         self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
         self._complete: dict[str, RunState] = {}
         self._processes = 0

@@ -1,10 +1,9 @@
 """What training costs: how fast models train, what a run and a plan take, what a workflow took."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from fedbench.base import registry
@@ -18,8 +17,6 @@ from fedbench.plan.train_jobs import elapsed, make_jobs
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder
-
-Sizes = Callable[[Choice], tuple[int, int]]  # training and test samples of a data set
 
 USUAL = 1_000.0  # samples per second on a core, of a model that declares no speed; a guess
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
@@ -75,13 +72,15 @@ class Cost:
     gpu_seconds: float
 
 
-def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str, Cost]:
-    """The cost of each run by its id; runs that differ in the seed alone cost the same."""
+def costs(
+    runs: Mapping[str, RunSpec], speeds: Speeds, folder: Path | None = None
+) -> dict[str, Cost]:
+    """The cost of each run by its id, with data sets of `folder`; seeds make no difference."""
     found: dict[str, Cost] = {}
     alike = grouped(runs, lambda run_id: runs[run_id].model_dump_json(exclude={"seed"}))
     for ids in alike.values():
         run = runs[ids[0]]
-        trained, scored = passes(run, *sizes(run.dataset))
+        trained, scored = passes(run, *samples(run.dataset, folder))
         work, rows = trained + _EVALUATION * scored, -(-run.rounds // run.eval_every)
         cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
         found |= dict.fromkeys(ids, cost)
@@ -131,7 +130,7 @@ def by_table(
     folder: of the data files; parts: plans of some of the runs, whose cost comes last, by name;
     most: with more tables and figures than so many, those of a paper are one row.
     """
-    all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
+    all_costs = costs(plan.runs, speeds, folder)
     needed = plan.of_items()
     if most is not None and len(needed) > most:
         needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
@@ -156,7 +155,7 @@ def hours_left(
     plan: Plan, claims: Mapping[str, Collection[str]], speeds: Speeds, finished: Container[str]
 ) -> dict[str, float]:
     """By claim, of whose runs `claims` has the ids, the hours here until they all are finished."""
-    all_costs, hours = costs(plan.runs, speeds, samples), {}
+    all_costs, hours = costs(plan.runs, speeds), {}
     for name, ids in claims.items():
         needed = plan.needed(cell for cell in plan.cells if cell.run_id in ids)
         seconds = [all_costs[run_id].core_seconds for run_id in needed if run_id not in finished]

@@ -14,7 +14,7 @@ from fedbench.base.errors import require_among
 from fedbench.base.files import exists
 from fedbench.base.plugins import composition_files, find_file, nearby
 from fedbench.plan.cost import Speeds, costs
-from fedbench.plan.data_checks import data_key, files, samples
+from fedbench.plan.data_checks import data_key, files
 from fedbench.plan.plan import Plan
 from fedbench.plan.plan_file import fingerprint
 from fedbench.plan.train_jobs import Job, make_jobs
@@ -201,7 +201,7 @@ class WorkflowPaths:
 
         They are the same whatever was trained already: each machine of a cluster works them out.
         """
-        cost = costs(self.trained.runs, speeds, samples)
+        cost = costs(self.trained.runs, speeds)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
         return make_jobs(self.trained, seconds, size or (_AT_ONCE if cores else None), cores)
 

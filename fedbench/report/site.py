@@ -16,7 +16,6 @@ from fedbench import store
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
 from fedbench.plan.cost import Speeds, costs, measured_speeds
-from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
 from fedbench.report.builder import Builder, Made, Task, make_all
 from fedbench.report.claims.compared_sides import words
@@ -136,7 +135,7 @@ def _hours(
     ids = plan.needed(cell for cell in plan.cells if cell.paper in keys)
     spent = [sum(records[run].get("seconds", {}).values()) for run in ids if run in records]
     left = {run: plan.runs[run] for run in ids if run not in records}
-    expected = [cost.core_seconds for cost in costs(left, speeds, samples).values()]
+    expected = [cost.core_seconds for cost in costs(left, speeds).values()]
     return sum(spent) / 3600, sum(expected) / 3600
 
 

@@ -75,13 +75,13 @@ def test_measured_speed_replaces_the_reference():
     run = RunSpec(clients=10, rounds=10, eval_every=10)
     # 10 rounds × 1,442 samples trained + 355 / 3 scored, at 100 samples per second
     runs = {"run": run, "other seed": run.changed(seed=5), "half": run.changed(participation=0.5)}
-    found = costs(runs, Speeds({"mlp": 100.0}, {"mlp": 5000.0}), samples)
+    found = costs(runs, Speeds({"mlp": 100.0}, {"mlp": 5000.0}))
     assert found["run"].passes == pytest.approx(14_420)
     assert found["run"].core_seconds == pytest.approx((14_420 + 355 / 3) / 100)
     assert found["run"].gpu_seconds == pytest.approx(found["run"].core_seconds / 50)
     assert found["other seed"] == found["run"]
     assert found["half"].passes == pytest.approx(7_210)
-    assumed = costs(runs, Speeds({"mlp": 100.0}), samples)["run"]
+    assumed = costs(runs, Speeds({"mlp": 100.0}))["run"]
     assert assumed.gpu_seconds == pytest.approx(found["run"].core_seconds / GPU_CORES)
 
 
@@ -93,7 +93,7 @@ def test_a_model_that_declares_no_speed_is_taken_to_have_a_usual_one(monkeypatch
 def test_a_file_that_is_not_read_is_taken_to_have_10000_samples():
     run = RunSpec(dataset={"file": {"path": "nowhere.csv"}}, model="mlp", clients=10, rounds=3)
     # 30,000 trained on and 3 × 2,000 / 3 scored, at 100 a second
-    found = costs({"run": run}, Speeds({"mlp": 100.0}), samples)["run"]
+    found = costs({"run": run}, Speeds({"mlp": 100.0}))["run"]
     assert found.core_seconds == pytest.approx(320)
 
 

@@ -76,12 +76,10 @@ def printed_numbers(file: Path, paper: Paper) -> Printed:
 
 def read_printed(path: Path, places: Mapping[str, Sequence[Place]] | None = None) -> Printed:
     """The numbers of the file, if there, at these places; `FedbenchError` on two for one."""
-    rows = list(_rows(path, read_text(path))) if exists(path) else []
-    odd = {place.table for place, _ in rows if _by_value(place) != place}
-    there = [x for of_table in (places or {}).values() for x in of_table if x.table in odd]
+    there = [x for of_table in (places or {}).values() for x in of_table]
     homes = {_by_value(x): x for x in there} | {x: x for x in there}
     numbers: dict[Place, Stat] = {}
-    for written, stat in rows:
+    for written, stat in _rows(path, read_text(path)) if exists(path) else ():
         place = homes.get(written) or homes.get(_by_value(written)) or written
         if place in numbers:
             raise FedbenchError(f"{path}: line {stat.line} repeats line {numbers[place].line}")

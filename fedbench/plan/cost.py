@@ -9,7 +9,6 @@ from pathlib import Path
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
-from fedbench.base.grouping import grouped
 from fedbench.base.processes import cores as here
 from fedbench.plan.data_checks import samples
 from fedbench.plan.plan import Plan
@@ -75,16 +74,14 @@ class Cost:
 def costs(
     runs: Mapping[str, RunSpec], speeds: Speeds, folder: Path | None = None
 ) -> dict[str, Cost]:
-    """The cost of each run by its id, with data sets of `folder`; seeds make no difference."""
+    """The cost of each run by its id; `folder` has the files of data sets of unknown size."""
     found: dict[str, Cost] = {}
-    alike = grouped(runs, lambda run_id: runs[run_id].model_dump_json(exclude={"seed"}))
-    for ids in alike.values():
-        run = runs[ids[0]]
+    for run_id, run in runs.items():
         trained, scored = passes(run, *samples(run.dataset, folder))
         work, rows = trained + _EVALUATION * scored, -(-run.rounds // run.eval_every)
-        cost = Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
-        found |= dict.fromkeys(ids, cost)
-    return {run_id: found[run_id] for run_id in runs}
+        seconds = work / speeds.on_core(run), work / speeds.on_gpu(run)
+        found[run_id] = Cost(trained, rows, *seconds)
+    return found
 
 
 def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:

@@ -197,19 +197,15 @@ def _scores(ended: Sequence[Ended], tune: Tune) -> list[float]:
 
 def _by_metric(ended: Sequence[Ended], asked: str) -> dict[str, float]:
     """The metric of each trial, by its id, from all their histories at once."""
-    histories = {
-        record["id"]: with_columns(
+    histories = [
+        with_columns(
             folder.rounds(record),
             **{"run_id": record["id"], "status": record["status"]},
             **{"rounds": trial.rounds, "eval_every": trial.eval_every},
         )
         for trial, folder, record in ended
-    }
-    frame = in_pandas(stacked([*histories.values()]))
-    found = values(frame, asked, "final")
-    if len(found) < len(histories):
-        found = values(with_derived(frame), asked, "final") | found
-    return found
+    ]
+    return values(with_derived(in_pandas(stacked(histories))), asked, "final")
 
 
 def _of_curve(curve: pd.Series, by: str, diverged: RunSpec | None) -> float:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
@@ -21,7 +21,7 @@ from fedbench.cli.app import Panel, app, console, print_json, print_line, table_
 from fedbench.paper.scale import load_scale
 
 if TYPE_CHECKING:  # other commands must not wait for what these need
-    from fedbench.jobs.status import Overview, Tally
+    from fedbench.jobs.status import Overview
     from fedbench.plan.plan import Plan
 
 _WRITE = "Write it to the results, where the workflow's steps read it."
@@ -152,8 +152,8 @@ def status(
     if as_json:
         for seen in looks:
             told = {
-                "papers": {name: _numbers(tally) for name, tally in seen.papers.items()},
-                "all": _numbers(seen.everything),
+                "papers": {name: tally.numbers() for name, tally in seen.papers.items()},
+                "all": seen.everything.numbers(),
                 "running": {run_id: asdict(state) for run_id, state in seen.running.items()},
                 "failed": {run_id: state.why for run_id, state in seen.failed.items()},
             }
@@ -224,26 +224,8 @@ def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[
 
 
 def _shown(seen: "Overview") -> Group:
-    from fedbench.jobs.status import duration
-    from fedbench.store import Status
-
-    columns = [status for status in Status if seen.everything.counts[status]]
-    rows = []
-    for name, tally in {**seen.papers, "together": seen.everything}.items():
-        row = {"": name, "runs": f"{tally.runs:,}"}
-        row |= {x: f"{tally.counts[x]:,}" if tally.counts[x] else "" for x in columns}
-        seconds, left = tally.seconds_per_run, tally.left / max(1, len(seen.running))
-        row["seconds each"] = f"{seconds:.1f}" if seconds is not None else ""
-        rows.append(row | {"left": duration(left) if left else ""})
     running = list(seen.running.items())
     lines = [f"running: {run_id}, round {state.round}" for run_id, state in running[:_NAMED]]
     lines += [f"and {len(running) - _NAMED} more are running"] * (len(running) > _NAMED)
     lines += [f"failed: {run_id}: {state.why}" for run_id, state in seen.failed.items()]
-    return Group(table_of(rows), Text("\n".join(lines)))
-
-
-def _numbers(tally: "Tally") -> dict[str, Any]:
-    from fedbench.store import Status
-
-    counts = {name.value: tally.counts[name] for name in Status}
-    return counts | {"seconds_per_run": tally.seconds_per_run, "core_seconds_left": tally.left}
+    return Group(table_of(seen.rows()), Text("\n".join(lines)))

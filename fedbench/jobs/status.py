@@ -39,6 +39,11 @@ class Tally:
         """The mean over the complete runs; None without any."""
         return self.spent / self.complete if self.complete else None
 
+    def numbers(self) -> dict[str, float | None]:
+        """How many runs have each status, and the seconds, for a program."""
+        counts = {status.value: self.counts[status] for status in Status}
+        return {**counts, "seconds_per_run": self.seconds_per_run, "core_seconds_left": self.left}
+
 
 @dataclass(frozen=True)
 class Overview:
@@ -58,6 +63,16 @@ class Overview:
             return 0.0
         return self.everything.left / self.processes if self.running else None
 
+    def rows(self) -> Iterator[dict[str, str]]:
+        """A row of a table for each paper, and one for all runs, without columns of zeros."""
+        columns = [status for status in Status if self.everything.counts[status]]
+        for name, tally in {**self.papers, "together": self.everything}.items():
+            row = {"": name, "runs": f"{tally.runs:,}"}
+            row |= {x: f"{tally.counts[x]:,}" if tally.counts[x] else "" for x in columns}
+            seconds, left = tally.seconds_per_run, tally.left / max(1, len(self.running))
+            row["seconds each"] = f"{seconds:.1f}" if seconds is not None else ""
+            yield row | {"left": duration(left) if left else ""}
+
 
 class Watcher:
     """Looks at the runs of a plan again and again; the folder of a complete run is read once."""
@@ -71,15 +86,13 @@ class Watcher:
 
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
-        folders, states = Results(self.results), dict[str, RunState]()
+        folders = Results(self.results)
         there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
-        for run_id in self.plan.runs:
-            now = self._complete.get(run_id, RunState(Status.waiting))
-            if run_id in there and not now.complete:
-                now = state(folders.run(run_id))
-            if now.complete:
-                self._complete[run_id] = now
-            states[run_id] = now
+        read = [x for x in self.plan.runs if x in there and x not in self._complete]
+        found = {run_id: state(folders.run(run_id)) for run_id in read}
+        self._complete |= {run_id: now for run_id, now in found.items() if now.complete}
+        waiting = dict.fromkeys(self.plan.runs, RunState(Status.waiting))
+        states = waiting | found | self._complete  # in the plan's order
         paces, left = self._paces(), dict.fromkeys(states, 0.0)
         for run_id, now in states.items():
             if not now.complete and now.status is not Status.failed:

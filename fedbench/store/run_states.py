@@ -52,10 +52,13 @@ class RunState:
 def state(folder: RunFolder) -> RunState:
     """What the folder says; a damaged record counts as failed."""
     try:
-        record = folder.record()
+        return _state(folder)
     except FedbenchError as error:
         return RunState(Status.failed, why=str(error))
-    if record is not None:
+
+
+def _state(folder: RunFolder) -> RunState:
+    if (record := folder.record()) is not None:
         seconds = sum(record["seconds"].values())
         return RunState(Status(record["status"]), record["rounds"], seconds)
     sign = _sign(folder)
@@ -63,12 +66,8 @@ def state(folder: RunFolder) -> RunState:
     if sign and _alive(sign):
         return RunState(Status.running, round_)
     if exists(failure_file(folder)):
-        try:
-            lines = filter(str.strip, read_text(failure_file(folder)).split("\n"))
-            why = ["no reason was written", *lines][-1]
-        except FedbenchError as error:
-            why = str(error)
-        return RunState(Status.failed, why=why)
+        lines = filter(str.strip, read_text(failure_file(folder)).split("\n"))
+        return RunState(Status.failed, why=["no reason was written", *lines][-1])
     stopped = sign or exists(folder.path / CHECKPOINT)
     return RunState(Status.stopped if stopped else Status.waiting, round_)
 

@@ -22,6 +22,7 @@ Kind = StrEnum(  # what can be listed
     "Kind", "methods datasets models partitions shifts samplers work probes papers"
 )
 
+_COLUMNS = ("name", "title", "tables", "figures", "claims", "summary", "parameters")
 _FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
 _NEEDS = ("needs_classes", "proxy_data", "needs_head", "needs_projection", "computes_at_server")
 _KIND = "What to list. Default: how many there are of each."
@@ -160,12 +161,9 @@ def list_(
     if as_json:
         print_json(rows, indent=2)
         return
-    columns = ["title", "tables", "figures", "claims"] if kind is Kind.papers else ["summary"]
-    columns += ["parameters"] * (kind is not Kind.papers and full)
-    shown = ({column: text_of(row[column]) for column in ("name", *columns)} for row in rows)
-    console.print(table_of(shown))
+    console.print(table_of({c: text_of(row[c]) for c in _COLUMNS if c in row} for row in rows))
     for row in rows if full else []:
-        if about := row.get("about"):
+        if about := row["about"]:
             console.print(Text(f"{row['name']}\n{about}\n"))
 
 

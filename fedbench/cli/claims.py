@@ -21,6 +21,7 @@ from fedbench.cli.init_export_restore import PUBLISHED
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
     from fedbench.report.claims.finding import Finding
+    from fedbench.store import Results
 
 _ONLY = (
     "Only claims that one of these words describes, separated by commas: here-supported, "
@@ -89,10 +90,9 @@ def _costs(plan: "Plan", judged: list[dict[str, Any]], results: Path) -> Iterabl
 
     claims = {f"{claim['paper']}.{claim['claim']}": claim for claim in judged}
     finished = Results(results).finished(plan.runs)
-    speeds = measured_speeds(results, plan.cuts.speeds)
     asked = {name: {*claim["runs"]} for name, claim in claims.items()}
-    hours = hours_left(plan, asked, speeds, finished)
-    missing = {name: len(asked[name] - finished) for name in asked}
+    hours = hours_left(plan, asked, measured_speeds(results, plan.cuts.speeds), finished)
+    missing = {name: len(runs - finished) for name, runs in asked.items()}
     for name in sorted(filter(missing.get, hours), key=lambda name: hours[name]):
         told = {"runs missing": str(missing[name]), "hours here": in_words(hours[name])}
         yield {"claim": name, **told, "verdict": claims[name]["measured"]}
@@ -151,8 +151,8 @@ def check(
     from fedbench.store import Results
 
     paper, _, key = claim.partition(".")
-    plan = make_plan(workflow, scale, (paper,))
-    restored, judged = _restored_and_judged(plan, paper, results, workflow)
+    plan, folders = make_plan(workflow, scale, (paper,)), Results(results)
+    restored, judged = _restored_and_judged(plan, paper, folders, workflow)
     found = {each.key: each for each in judged}
     if not key:
         claims = {f"{paper}.{k}": x for k, x in found.items()}
@@ -161,27 +161,26 @@ def check(
         return
     require_among("", f"claim of {paper}", key, found)
     runs = list(dict.fromkeys(run for row in found[key].rows for run in row.runs))
-    records = ((run, Results(results).run(run).record()) for run in runs)
+    records = ((run, folders.run(run).record()) for run in runs)
     seconds = {run: sum(record["seconds"].values()) for run, record in records if record}
     print_line(f"{paper}.{key}: {found[key].claim.text}")
     _print_finding(found[key], plan, runs, seconds, restored)
     if train and seconds:
-        _train_again(plan, seconds, results, data_dir)
+        _train_again(plan, seconds, folders, data_dir)
 
 
 def _restored_and_judged(
-    plan: "Plan", paper: str, results: Path, workflow: Path
+    plan: "Plan", paper: str, folders: "Results", workflow: Path
 ) -> "tuple[int, list[Finding]]":
     """How many published runs of the paper were restored, of those that lacked; its claims."""
     from fedbench.jobs.collect import collect
     from fedbench.jobs.export_and_restore import restore_missing
     from fedbench.report.claims.page import judged
     from fedbench.report.values import collected_frames
-    from fedbench.store import Results
 
+    results, planned = folders.root, plan.of_paper(paper)
     restored = restore_missing(plan, paper, results, PUBLISHED)
-    planned = plan.of_paper(paper)
-    finished = Results(results).finished(planned)
+    finished = folders.finished(planned)
     runs = [run for run_id, run in planned.items() if run_id in finished]
     if not runs:
         raise FedbenchError(
@@ -221,20 +220,19 @@ def _print_finding(
 
 
 def _train_again(
-    plan: "Plan", seconds: dict[str, float], results: Path, data_dir: Path | None
+    plan: "Plan", seconds: dict[str, float], folders: "Results", data_dir: Path | None
 ) -> None:
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
-    from fedbench.store import Results
 
-    histories = {run: Results(results).run(run).history() for run in seconds}
+    histories = {run: folders.run(run).history() for run in seconds}
     last = {run: each.get("accuracy", -each["loss"]).iloc[-1] for run, each in histories.items()}
     # the quickest of the more accurate half: of what learned nothing last bits grow large
     ranked = sorted(seconds, key=lambda run: last[run], reverse=True)
     run = min(ranked[: (len(ranked) + 1) // 2], key=lambda run: seconds[run])
     print_line(f"Training {run} again, which took {seconds[run]:.0f} s there:")
     one_thread_a_process()
-    again = train_again(plan.runs[run], results, Machine("cpu", 1), data_dir)
+    again = train_again(plan.runs[run], folders.root, Machine("cpu", 1), data_dir)
     print_line(again.words())
     # elsewhere last bits differ, and grow where training is unstable: then the accuracy decides
     apart = max(again.accuracies, default=1.0) - min(again.accuracies, default=0.0)

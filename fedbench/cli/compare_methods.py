@@ -161,10 +161,7 @@ class Comparison:
         return board if any(title for title, _ in rows) else board.droplevel(0)
 
     def words(self, width: int) -> str:
-        """The leaderboard with its title; columns that a line has no room for stand below.
-
-        And how far each method is ahead of FedAvg in what ranks them, if that is known.
-        """
+        """The leaderboard, and how far each method is ahead of FedAvg in what ranks, if known."""
         board, table = self.leaderboard(), self.plan.papers[self.name].tables["leaderboard"]
         from_below = (wrap(label, _HEADING)[::-1] for label in board.columns)
         lines = [*zip_longest(*from_below, fillvalue="")]

@@ -19,8 +19,7 @@ from fedbench.cli.app import Panel, app, console, print_line, table_of
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
-    from fedbench.paper.yaml_notation import Level
-    from fedbench.store import RunFolder
+    from fedbench.store import Results, RunFolder
 
 _RUNS = (
     "A run's id, any part of it that no other run has, or the path of its folder; several are "
@@ -47,12 +46,15 @@ def show(
     A setting that a search chose has the value that the run used. Of several runs the curves are
     drawn together: of a paper the mean over the seeds of each method and setting.
     """
+    from fedbench.store import Results
+
+    folders = Results(results)
     if runs[0] in files_by_name(workflow / "papers"):
-        named = _of_paper(runs[0], runs[1:], workflow, scale, results)
+        named = _of_paper(runs[0], runs[1:], workflow, scale, folders)
     else:
         if len(runs) > _CURVES:
             raise FedbenchError(f"{len(runs)} runs are named, and {_CURVES} curves have room")
-        named = {each: [_folder(each, results)] for each in runs}
+        named = {each: [_folder(each, folders)] for each in runs}
     first, *others = named.values()
     if others or len(first) > 1:
         _show_all(named, column)
@@ -61,17 +63,20 @@ def show(
 
 
 def _of_paper(
-    paper: str, asked: list[str], workflow: Path, scale: str, results: Path
+    paper: str, asked: list[str], workflow: Path, scale: str, results: "Results"
 ) -> "dict[str, list[RunFolder]]":
     """The finished runs of a paper that all words fit, by method and setting."""
     from fedbench.paper.grid_points import by_setting
     from fedbench.plan.plan import make_plan
     from fedbench.report.claims.compared_sides import words as point_words
-    from fedbench.store import Results
+    from fedbench.report.values.numbers import level_name, point_name
 
     cells = make_plan(workflow, scale, (paper,)).cells
     levels = [cell.coords | {"seed": f"s{cell.seed}"} for cell in cells]
-    names = [{axis: _names(axis, level) for axis, level in each.items()} for each in levels]
+    names = [  # such as '0.1', 'δ = 0.1' and 'delta=0.1'
+        {x: [point_name(x, level), level_name(x, level), f"{x}={level}"] for x, level in of.items()}
+        for of in levels
+    ]
     wanted = _wanted(paper, asked, names)
     fitting = [
         cell
@@ -83,11 +88,11 @@ def _of_paper(
     ]
     found: dict[str, list[RunFolder]] = {}
     for label, of_label in by_setting(fitting, lambda cell: point_words(cell.coords)).items():
-        folders = map(Results(results).run, dict.fromkeys(cell.run_id for cell in of_label))
+        folders = map(results.run, dict.fromkeys(cell.run_id for cell in of_label))
         if finished := [folder for folder in folders if folder.has_record()]:
             found[label] = finished
     if not found:
-        raise FedbenchError(f"{results}: no finished run of {paper} at scale {scale} fits")
+        raise FedbenchError(f"{results.root}: no finished run of {paper} at scale {scale} fits")
     if len(found) > _CURVES:
         left = {x for each in names for x in each} - {"method", "seed"}.union(*wanted)
         others = {each[axis][0] for each in names for axis in left & each.keys()}
@@ -112,13 +117,6 @@ def _wanted(
         named = frozenset({"method"} & axes or axes)
         wanted.setdefault(named, set()).add(_plain(word))
     return wanted
-
-
-def _names(axis: str, level: "Level") -> list[str]:
-    """What a level may be called: '0.1' and 'δ = 0.1' of the axis delta."""
-    from fedbench.report.values.numbers import level_name, point_name
-
-    return [point_name(axis, level), level_name(axis, level), f"{axis}={level}"]
 
 
 def _plain(word: str) -> str:
@@ -184,13 +182,13 @@ def _show_one(folder: "RunFolder", column: str) -> None:
     console.print(_plot({"": history.set_index("round")[plotted]}, plotted), highlight=False)
 
 
-def _folder(run: str, results: Path) -> "RunFolder":
-    from fedbench.store import Results, RunFolder
+def _folder(run: str, results: "Results") -> "RunFolder":
+    from fedbench.store import RunFolder
 
     named = Path(run)
     if exists(named / "run.json") or (named.parent.name == "runs" and named.is_dir()):
         return RunFolder(named)
-    runs = Results(results).runs
+    runs = results.runs
     names = sorted(path.name for path in runs.iterdir()) if runs.is_dir() else []
     fitting = [run] if run in names else [name for name in names if run in name]
     if not fitting:
@@ -198,7 +196,7 @@ def _folder(run: str, results: Path) -> "RunFolder":
     if len(fitting) > 1:
         listed = ", ".join(fitting[:_MANY]) + (", …" if len(fitting) > _MANY else "")
         raise FedbenchError(f"'{shown(run)}' is a part of {len(fitting)} runs' ids: {listed}")
-    return Results(results).run(fitting[0])
+    return results.run(fitting[0])
 
 
 def _column(asked: str, *histories: "pd.DataFrame") -> str:

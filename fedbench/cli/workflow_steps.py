@@ -110,13 +110,12 @@ def select(
     results: options.Results = options.RESULTS,
 ) -> None:
     """Choose the best settings of a search from its finished trials."""
+    from fedbench.plan import search as searches
     from fedbench.plan.plan_file import PlanFile
-    from fedbench.plan.search import select as choose
-    from fedbench.plan.search import signed
     from fedbench.store import Results
 
-    winner = choose(PlanFile(plan).searched(search), results)
-    write_json(Results(results).winner(search), signed(winner, results))
+    winner = searches.select(PlanFile(plan).searched(search), results)
+    write_json(Results(results).winner(search), searches.signed(winner, results))
 
 
 @app.command(rich_help_panel=Panel.steps)

@@ -93,7 +93,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     runs = _there(results, run_ids)
     held = {*joined([*published, (results, runs)]).runs}
     ended = [search for search, trials in plan.trials.items() if {*trials} <= held & {*run_ids}]
-    data = {data_key(plan.runs[key].dataset): None for key in run_ids if key in held}
+    data = dict.fromkeys(data_key(plan.runs[key].dataset) for key in run_ids if key in held)
     here = replace(_there(results, (), ended, data), runs=runs.runs)
     whole, before = joined([*published, (results, here)]), joined(published)
     new, files = whole.only(lambda name: name not in before.names), []
@@ -134,8 +134,7 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     """
     told = [(file, read_checked(file)) for file in files]
     asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]
-    runs = joined(asked).runs
-    old = {key for key, run in runs.items() if is_outdated(run.record["settings"])}
+    old = {k for k, x in joined(asked).runs.items() if is_outdated(x.record["settings"])}
     sources = [(file, each.only(lambda key: key not in old)) for file, each in asked]
     meant = joined(sources)
     folders = Results(results)

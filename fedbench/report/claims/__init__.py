@@ -1,1 +1,0 @@
-"""From a claim to its verdict: sides, expand, comparisons, evidence, tests, judge, finding."""

@@ -1,1 +1,0 @@
-"""How figures are drawn: what they show, panels, layout, styles, legends, files."""

@@ -1,1 +1,0 @@
-"""The values that the report shows, read from the collected runs, and how they are written."""

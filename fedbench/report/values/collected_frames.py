@@ -235,6 +235,5 @@ class Collected:
 
     def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
-        search, cells = plan.searches, (cell for cell in plan.cells if cell.paper == paper)
-        served = {cell.run_id: cell.run for cell in cells if cell.run_id in search}
-        return frozenset(x for x, run in served.items() if self.near_chance(search[x], run))
+        runs, of = plan.of_paper(paper).items(), plan.searches
+        return frozenset(x for x, run in runs if x in of and self.near_chance(of[x], run))

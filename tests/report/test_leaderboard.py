@@ -127,6 +127,8 @@ def test_conditions_are_what_all_runs_share() -> None:
     assert conditions([]) == {}
     facts = ("Digits", "MLP", "100 clients", "10 of them", "1 local epoch", "150 rounds", "2 seeds")
     assert [fact for fact in facts if fact not in say("tables.conditions", shared)] == []
+    fewer = run.changed(clients=50, participation=0.2)
+    assert "10 clients per round" in say("tables.conditions", conditions([run, fewer]))
 
 
 def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -84,6 +84,20 @@ class Net:
                 if self.has_head:
                     yield Called(net.body, net)(values, x)
                 yield called(values, x)[0]
+
+    def in_turn(self, w: Tensor, x: Tensor, modes: Iterable[str], whole: bool = False) -> list[Any]:
+        """Logits for x of one copy of the module, called in 'training' or 'evaluation' mode.
+
+        Each call has the weights w (d,), the first buffers and the same seed. `whole`: what the
+        module's own `forward` gives, where it has body and head.
+        """
+        own, answers = self.module(), []
+        called = Called(own if whole else LogitsAndFeatures(own), own)
+        for mode in modes:
+            called.module.train(mode == "training")
+            with seeded(0, x.device, users=True), self._autocast(w):
+                answers.append(called(self.named(w) | self.start().buffers, x))
+        return answers if whole else [z for z, _ in answers]
 
     def replaced(self, x: Tensor) -> str:
         """The name of a buffer in whose place a call on x puts another, which is lost; else ''."""

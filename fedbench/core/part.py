@@ -4,7 +4,8 @@ A hook takes a value and returns it unless it is overridden; FedAvg is the empty
 units are those of conventions 1 and 2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -223,6 +224,19 @@ def returned(part: Part, hook: str, *given: Any) -> State:
         raise FedbenchError(f"{told}; it must return a dict of tensors by name")
     require_tensors(part, state)
     return state
+
+
+@contextmanager
+def unwritten(parts: Sequence[Part], what: str, tensors: Iterable[Tensor]) -> Iterator[None]:
+    """Raise `FedbenchError` if hooks change these tensors, which others read too, in place."""
+    before = [(each, each._version) for each in tensors]
+    yield
+    if any(each._version != version for each, version in before):
+        names = " or ".join(type(part).__name__ for part in parts)
+        raise FedbenchError(
+            f"a hook of {names} changes {what} in place, which others read too; write w = 2 * w in "
+            "place of w *= 2"
+        )
 
 
 def require_tensors(part: object, *states: State) -> None:

@@ -151,7 +151,7 @@ def divide(
             return train, held_out, draw_partition(rule, data, train, clients, seed)
     check_partition(rule, len(data.y_train), clients, held_out)
     refuse_overlap(rule, "partition: ")
-    return train, held_out, [np.asarray(rows) for rows in rule]
+    return train, held_out, [np.array(rows, order="C") for rows in rule]
 
 
 def held(rows: Rows) -> int:

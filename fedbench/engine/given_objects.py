@@ -5,6 +5,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -60,6 +61,9 @@ _FORMS = {
 }
 _SEVERAL = ("parts", "probes")
 _UNKNOWN = "unknown"  # marks an object whose content cannot be described
+_AROUND: ContextVar[tuple[int, ...]] = ContextVar("_AROUND", default=())  # what is described now
+_OF_ANY_MODULE = {*vars(nn.Module())}  # weights and children are described by themselves
+_HOOKS = sorted(k for k in _OF_ANY_MODULE if re.fullmatch("_(forward|backward)(_pre)?_hooks", k))
 _PLAIN = (type(None), bool, int, float, str)
 _SHIPPED = ("fedbench.", "torch.", "builtins.", "abc.")  # modules whose code their version tells
 
@@ -160,7 +164,14 @@ def described(value: Any) -> Any:
         return [described(v) for v in value]
     if isinstance(value, np.ndarray | Tensor):
         return _array(value)
-    return _object(value)
+    around = _AROUND.get()
+    if id(value) in around:  # such as a module that one of its children knows
+        return {"class": _qualified(type(value)), "around": around.index(id(value))}
+    token = _AROUND.set((*around, id(value)))
+    try:
+        return _object(value)
+    finally:
+        _AROUND.reset(token)
 
 
 def _qualified(value: Any) -> str:
@@ -190,8 +201,9 @@ def _module(module: nn.Module) -> dict[str, Any]:
     """The shapes of the parameters, and a checksum of structure, code and present values."""
     checksum = hashlib.sha256(repr(module).encode())
     for layer in module.modules():
-        own = {k: v for k, v in vars(layer).items() if not (k.startswith("_") or k == "training")}
-        told = {name: _settled(value) for name, value in own.items()}
+        own = {k: v for k, v in vars(layer).items() if k not in _OF_ANY_MODULE}
+        hooks = {k: [*vars(layer)[k].values()] for k in _HOOKS if vars(layer)[k]}
+        told = {name: _settled(value) for name, value in (own | hooks).items()}
         checksum.update(digest([told, _code_of(type(layer))]).encode())
     for name, value in module.state_dict(keep_vars=True).items():
         checksum.update(f"{name} {value.requires_grad} {_array(value)}".encode())
@@ -235,7 +247,11 @@ def _code(code: types.CodeType) -> bytes:
 
 
 def _array(value: Any) -> dict[str, Any]:
-    array = value.detach().cpu() if isinstance(value, Tensor) else torch.as_tensor(value)
+    array = (
+        value.detach().cpu()
+        if isinstance(value, Tensor)
+        else torch.as_tensor(np.array(value, order="C"))
+    )
     content = array.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     kind = str(array.dtype).removeprefix("torch.")
     checksum = hashlib.sha256(content).hexdigest()

@@ -95,11 +95,15 @@ def same_bits_on(device: torch.device) -> torch.device:
 
 @contextlib.contextmanager
 def float32_by_default() -> Iterator[None]:
-    """New tensors are float32 in this context; `FedbenchError` if its code sets something else."""
+    """New tensors are float32 in this context; `FedbenchError` if its code sets something else.
+
+    They have gradients, too, where a caller has put PyTorch into inference mode.
+    """
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        yield
+        with torch.inference_mode(False):
+            yield
         after = torch.get_default_dtype()
         if after != torch.float32:
             raise FedbenchError(

@@ -19,6 +19,7 @@ from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32
+_MODES = ("evaluation", "training")
 _COUNTED: dict[tuple[type, str, Inputs], int] = {}
 
 
@@ -56,6 +57,8 @@ def refuse_without_weights(module: nn.Module, place: str) -> None:
         raise FedbenchError(f"{place} has a buffer 'w', as all weights are called; rename it")
     if any(isinstance(each, UninitializedParameter) for each in weights):
         raise FedbenchError(f"{place} has a lazy layer; call it once with a sample before")
+    if not all(each.isfinite().all() for each in weights):
+        raise FedbenchError(f"{place} has weights that are not finite")
     embeddings = (m for m in module.modules() if isinstance(m, nn.Embedding | nn.EmbeddingBag))
     if any(each.sparse or each.max_norm is not None for each in embeddings):
         said = "max_norm, which changes weights when it is called, or sparse gradients"
@@ -67,10 +70,13 @@ def refuse_unfit(problem: Problem, place: str) -> None:
     task, net = problem.task, problem.task.net
     x = task.prepare(task.x[:2])
     _refuse_misfit(net, problem.data, x, place)
-    _refuse_memory(net, x, place)
+    _refuse_changes(net, x, place)
+    _refuse_other_inputs(net, x, place)
+    if net.has_head:
+        _refuse_more(net, x, place)
     _refuse_lone_samples(problem, x[:1], place)
     if task.loss not in LOSSES:
-        _refuse_mean(task.loss, net, x, task.y[:2])
+        _refuse_loss(task.loss, net, x, task.y[:2])
 
 
 def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
@@ -86,14 +92,6 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
                     "one tensor (B, C) in each mode, as must children 'body' and 'head' (features)"
                 )
         outputs = net.eval(net.start(), x)[0]
-        whole: Any = None
-        with suppress(NotImplementedError):  # of a module without `forward`
-            whole = net.module().eval()(x) if net.has_head else None
-    if isinstance(whole, Tensor) and not _same(whole.reshape(-1), outputs.reshape(-1), 0.1):
-        raise FedbenchError(
-            f"{place} has children 'body' and 'head', but gives other outputs than head(body(x)); "
-            "name them otherwise, or move what is missing into one of them"
-        )
     width = max(data.classes, 1)
     if outputs.shape != (len(x), width) and (data.classes or outputs.shape != (len(x),)):
         labels = f"{data.classes} classes" if data.classes else "numbers for labels"
@@ -107,8 +105,8 @@ def _refuse_misfit(net: Net, data: Dataset, x: Tensor, place: str) -> None:
         )
 
 
-def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
-    """Refuse outputs that follow from more than weights, buffers, x and dropout in training."""
+def _refuse_changes(net: Net, x: Tensor, place: str) -> None:
+    """Refuse a network that draws, or changes weights or buffers, when it evaluates x."""
     model = net.start()
     with torch.no_grad(), noticing(x.device) as drew:
         net.eval(model, x)
@@ -128,12 +126,56 @@ def _refuse_memory(net: Net, x: Tensor, place: str) -> None:
                 f"{place} puts another tensor, which is lost after the call, in the place of its "
                 f"buffer '{buffer}'; change it in place, as self.{buffer}.copy_(…)"
             )
-    for mode in ("evaluation", "training"):
-        if not _same(_outputs(net, x, mode), _outputs(net, x, mode)):
+
+
+def _refuse_other_inputs(net: Net, x: Tensor, place: str) -> None:
+    """Refuse outputs for x that follow from earlier calls, or from weights that no call gets."""
+    w = net.start().w.requires_grad_()
+    with torch.enable_grad():
+        outputs = net.in_turn(w, x, _MODES * 2)
+    for mode, z, again in zip(_MODES, outputs, outputs[2:], strict=False):
+        if not _same(z, again):
             raise FedbenchError(
                 f"{place} gives other outputs in {mode} when it is called again: it keeps values, "
                 "or draws some that have no seed; keep nothing but buffers, and draw with torch"
             )
+        if others := [each for each in _leaves(z) if each is not w]:
+            raise FedbenchError(
+                f"{place} reads a tensor of shape {tuple(others[0].shape)} past its layers' "
+                "parameters, as through a list or a lambda, so that it would never be trained; "
+                "read it as an attribute, such as self.layer.weight"
+            )
+    if not _leaves(outputs[1]):
+        raise FedbenchError(
+            f"{place} gives outputs in training that have no gradient; leave out what removes it, "
+            "such as .detach() or torch.no_grad()"
+        )
+
+
+def _refuse_more(net: Net, x: Tensor, place: str) -> None:
+    """Refuse a module with `body` and `head` whose `forward` does more than head(body(x))."""
+    noise = torch.Generator().manual_seed(0)
+    w = net.start().w  # and noise, since first weights such as zeros may hide a difference
+    w += 0.02 * torch.randn(w.shape, generator=noise).to(w)
+    with torch.no_grad(), suppress(NotImplementedError):  # of a module without `forward`
+        whole = net.in_turn(w, x, _MODES, whole=True)
+        for z, given in zip(whole, net.in_turn(w, x, _MODES), strict=True):
+            if isinstance(z, Tensor) and not _same(z.reshape(-1), given.reshape(-1)):
+                raise FedbenchError(
+                    f"{place} has children 'body' and 'head', but gives other outputs than "
+                    "head(body(x)); name them otherwise, or move what is missing into one of them"
+                )
+
+
+def _leaves(z: Tensor) -> list[Tensor]:
+    """The tensors without a history, such as weights, that a gradient of z would be of."""
+    nodes: list[Any] = [z.grad_fn]
+    seen = set()
+    while nodes:
+        if (node := nodes.pop()) and node not in seen:
+            seen.add(node)
+            nodes += [each for each, _ in node.next_functions]
+    return [node.variable for node in seen if type(node).__name__ == "AccumulateGrad"]
 
 
 def _outputs(net: Net, x: Tensor, mode: str) -> Tensor:
@@ -167,9 +209,10 @@ def _refuse_lone_samples(problem: Problem, x: Tensor, place: str) -> None:
         ) from None
 
 
-def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
-    """Refuse a loss without a value for each of the prepared samples x (B, …), such as a mean."""
-    values = loss(_outputs(net, x, "evaluation"), y)
+def _refuse_loss(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
+    """Refuse a loss without a value for each prepared sample x (B, …), or without a gradient."""
+    with torch.enable_grad():
+        values = loss(_outputs(net, x, "evaluation").requires_grad_(), y)
     told = f"values of shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values)
     if told != f"values of shape {tuple(y.shape)}":
         how = "F.cross_entropy does with reduction='none'"
@@ -178,4 +221,9 @@ def _refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
         raise FedbenchError(
             f"loss: gives {told} for {len(x)} samples; it must give a tensor, one per sample, as "
             f"{how}"
+        )
+    if not values.requires_grad:
+        raise FedbenchError(
+            f"loss: gives {str(values.dtype).removeprefix('torch.')} values without a gradient; "
+            "leave out what removes it, such as .detach() or argmax"
         )

@@ -21,7 +21,7 @@ def samples(
         x = x.transpose(0, 3, 1, 2)
     elif x.ndim == 3:
         x = x[:, np.newaxis]
-    labels = torch.as_tensor(y, device=device)
+    labels = torch.as_tensor(np.ascontiguousarray(y), device=device)
     kind = dtype if labels.is_floating_point() else torch.long
     return torch.as_tensor(np.ascontiguousarray(x), device=device), labels.to(kind)
 

@@ -19,7 +19,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import require_writable
 from fedbench.base.signals import stoppable
 from fedbench.core.flat_network import Model
-from fedbench.core.part import require_tensors, returned
+from fedbench.core.part import require_tensors, returned, unwritten
 from fedbench.core.round_data import Round, State
 from fedbench.engine import rounds
 from fedbench.engine.assemble import assemble
@@ -111,7 +111,7 @@ class Training:
         if progress is None:
             start = self.fed.start
             with problem.for_users("start", seeds.ALWAYS):
-                server = [returned(x, "server", start.w, self.fed) for x in self.parts]
+                server = [returned(x, "server", start.w.clone(), self.fed) for x in self.parts]
             progress = Progress(
                 start, server, ClientStates(self.fed.spill),
                 memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
@@ -154,8 +154,12 @@ class Training:
     @float32_by_default()
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
-        with self.problem.for_users("round", self.progress.round), one_thread_per_operation():
-            self._round(self.progress.round)
+        t, x = self.progress.round, self.progress.global_model
+        with (
+            self.problem.for_users("round", t), one_thread_per_operation(),
+            unwritten(self.parts, "the global model", [x.w, *x.buffers.values()]),
+        ):  # fmt: skip
+            self._round(t)
         self.checkpoints.after_round(self.progress, self.over)
 
     def _round(self, t: int) -> None:
@@ -237,16 +241,13 @@ class Training:
         progress, (new, buffers) = self.progress, self.progress.global_model
         models: dict[str, Tensor] = {}
         for part, copy in zip(self.parts, copies, strict=True):
-            for name, w in returned(part, "evaluate", new, copy).items():
+            for name, w in returned(part, "evaluate", new.clone(), copy).items():
                 models[name] = same_shape(part, "evaluate", w, new)
         models.setdefault("next", new)
         row: Row = {
-            "round": progress.round,
-            "eta": r.lr,
-            "train_loss": train_loss,
-            "cohort": len(r.clients),
-            "step_norm": float((new - r.w).norm()),
-        }
+            "round": progress.round, "eta": r.lr, "train_loss": train_loss,
+            "cohort": len(r.clients), "step_norm": float((new - r.w).norm()),
+        }  # fmt: skip
         with self.clock.phase("evaluate"):
             for place, (name, w) in enumerate(models.items()):
                 suffix = f"[{name}]" if place else ""
@@ -254,11 +255,9 @@ class Training:
                     scores = scorer(Model(w, buffers))
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
         row |= {
-            "floats_down": progress.traffic["down"],
-            "floats_up": progress.traffic["up"],
-            "sample_passes": progress.passes,
-            "compute": self.work * progress.passes,
-        }
+            "floats_down": progress.traffic["down"], "floats_up": progress.traffic["up"],
+            "sample_passes": progress.passes, "compute": self.work * progress.passes,
+        }  # fmt: skip
         return row, Model(next(iter(models.values())), buffers)
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:

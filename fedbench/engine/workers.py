@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fedbench.core.part import unwritten
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked_network import StackedNet
 from fedbench.engine.batched_clients import has_bits_of_one, train_in_step, train_together
@@ -114,10 +115,12 @@ class Workers:
             if self._whole:
                 places = dealt(steps, self._largest, self._threads)
         groups = [[clients[i] for i in group] for group in places]
-        if self._processes and len(groups) > 1:
-            trained = self._processes.map(groups)
-        else:
-            trained = in_threads(self._threads, self._train, groups)
+        sent = (x for client in clients for t in client.turns for x in t.msg.values())
+        with unwritten(self._task.parts, "a message", sent):
+            if self._processes and len(groups) > 1:
+                trained = self._processes.map(groups)
+            else:
+                trained = in_threads(self._threads, self._train, groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 

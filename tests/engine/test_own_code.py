@@ -1,6 +1,7 @@
 """Users' own parts and modules, written in ways that are natural and used to go wrong."""
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -61,16 +62,133 @@ def test_a_turn_that_is_made_again_counts_once():
 
 
 class Skips(BodyHead):
-    """Has a step between body and head, which neither of them holds."""
+    """Does `act` between body and head, which neither of them holds."""
+
+    def __init__(self, act):
+        super().__init__(nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Linear(8, 10))
+        nn.init.zeros_(self.head.weight)  # so that first outputs are those of head(body(x))
+        self.act = act
 
     def forward(self, x):
-        return self.head(torch.relu(self.body(x)))
+        return self.head(self.act(self, self.body(x)))
 
 
-def test_a_module_that_is_more_than_its_body_and_head_is_refused(refuses):
-    model = Skips(nn.Sequential(nn.Flatten(), nn.Linear(64, 8)), nn.Linear(8, 10))
+def drop_out(self, z):
+    return nn.functional.dropout(z, 0.5, self.training)
+
+
+@pytest.mark.parametrize("act", [lambda self, z: z.relu(), drop_out])
+def test_a_module_that_is_more_than_its_body_and_head_is_refused(act, refuses):
     with refuses("'body' and 'head', but gives other outputs than head"):
+        run(SPEC, model=Skips(act), machine=CPU)
+
+
+class Own(nn.Linear):
+    """A linear layer on digits that does `act` with itself and its inputs (B, 64)."""
+
+    def __init__(self, act):
+        super().__init__(64, 10)
+        self.act, self.weights, self.mean = act, [self.weight, self.bias], torch.zeros(64)
+        self.line = lambda x: nn.functional.linear(x, self.weight)
+
+    def forward(self, x):
+        return self.act(self, x.flatten(1))
+
+
+def past_its_mean(self, x):
+    if self.training:
+        self.mean = x.detach().mean(0)
+    return super(Own, self).forward(x - (0 if self.training else self.mean))
+
+
+UNTRAINED = {
+    "a list": (lambda self, x: nn.functional.linear(x, *self.weights), "reads a tensor of shape"),
+    "a lambda": (lambda self, x: self.line(x) + self.bias, r"of shape \(10, 64\) past its layers'"),
+    "no gradient": (lambda self, x: (x @ self.weight.T).detach(), "that have no gradient"),
+    "evaluation": (past_its_mean, "gives other outputs in evaluation when it is called again"),
+}
+
+
+@pytest.mark.parametrize("case", UNTRAINED)
+def test_a_module_whose_weights_or_statistics_would_not_be_trained_is_refused(case, refuses):
+    act, words = UNTRAINED[case]
+    with refuses(words):
+        run(SPEC, model=Own(act), machine=CPU)
+
+
+def test_weights_that_are_no_numbers_are_refused(refuses):
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    nn.init.constant_(model[1].bias, torch.nan)
+    with refuses("Sequential has weights that are not finite"):
         run(SPEC, model=model, machine=CPU)
+
+
+def test_a_loss_without_gradient_is_refused(refuses):
+    with refuses("loss: gives float32 values without a gradient"):
+        run(SPEC, loss=lambda z, y: (z.argmax(1) != y).float(), machine=CPU)
+
+
+def test_inference_mode_around_a_run_is_of_no_matter():
+    with torch.inference_mode():
+        inside = run(SPEC, machine=CPU)
+    assert torch.equal(inside.weights, run(SPEC, machine=CPU).weights)
+
+
+def test_a_module_may_know_itself():
+    model = Own(lambda self, x: super(Own, self).forward(x))
+    model.parent = [model]
+    assert run(SPEC, model=model, machine=CPU).status == "finished"
+
+
+def test_arrays_may_run_backwards():
+    given = line([1.0, 2.0, 3.0])
+    turned = replace(given, x_train=given.x_train[::-1], y_train=given.y_train[::-1])
+    spec = RunSpec(clients=1, rounds=1, lr=0.1)
+    model = nn.Linear(1, 1, bias=False)
+    ends = [
+        run(spec, data=turned, partition=[np.array(rows)[::step]], model=model, machine=CPU)
+        for rows, step in (([2, 1, 0], 1), ([0, 1, 2], -1))
+    ]
+    assert torch.equal(ends[0].weights, ends[1].weights)
+
+
+class Writes(Part):
+    """Changes what a hook is given; `hook`: which one."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def server(self, w, fed):
+        w.mul_(2)  # a copy of its own
+        return {"m": torch.ones(())}
+
+    def send(self, r):
+        if self.hook == "send":
+            r.w.mul_(0.5)
+        return r.state
+
+    def begin(self, w, t):
+        return w.mul_(0.5) if self.hook == "begin" else w
+
+    def end(self, delta, t):
+        if self.hook == "end":
+            t.msg["m"].mul_(0.5)
+        return delta
+
+    def evaluate(self, w, r):
+        w.mul_(2)
+        return {}
+
+
+@pytest.mark.parametrize("hook", ["send", "begin", "end"])
+def test_a_hook_that_changes_what_others_read_is_refused(hook, refuses):
+    with refuses(f"Writes changes {'a message' if hook == 'end' else 'the global model'} in place"):
+        run(SPEC, parts=(Writes(hook),), machine=CPU)
+
+
+def test_a_hook_may_change_copies_of_its_own():
+    ended = run(SPEC, parts=(Writes("none"),), machine=CPU)
+    assert torch.allclose(ended.weights, run(SPEC, machine=CPU).weights)
 
 
 class Centred(nn.Identity):

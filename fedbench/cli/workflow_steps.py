@@ -47,6 +47,7 @@ def data(
 
     from fedbench.data.columns_and_channels import described, is_table, suspicions
     from fedbench.data.source import data_folder
+    from fedbench.store import write_facts
 
     choice = checked(Choice, read_value(dataset))
     source = registry.build("dataset", choice.name, choice.params | parse(settings or []))
@@ -64,7 +65,7 @@ def data(
         facts |= {"warnings": found} if (found := [*suspicions(loaded)]) else {}
     facts |= {"origin": dict(loaded.origin), "checksum": loaded.checksum}
     if out:  # whole or not at all
-        write_json(out, facts)
+        write_facts(out, facts)
     else:
         print_json(facts, indent=2)
 

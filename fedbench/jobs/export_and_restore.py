@@ -25,7 +25,7 @@ from fedbench.store.published import (
     run_ids,
     write_published,
 )
-from fedbench.store.results_folder import without_folders
+from fedbench.store.results_folder import read_facts, without_folders, write_facts
 from fedbench.store.run import CHECKSUM, DONE, is_as_written, require_record
 
 _WEIGHTS = "model.safetensors"  # which are not published
@@ -146,7 +146,7 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
         if state(folder).status is Status.running:
             raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
     for key, facts in new.data.items():
-        write_json(folders.data(key), facts)
+        write_facts(folders.data(key), facts)
     for key, run in meant.runs.items():
         folder, stamp = folders.run(key), folders.stamp(key)
         if key in new.runs:
@@ -185,7 +185,7 @@ def _there(
     runs = {run_id: published_run(folders.run(run_id), run_id) for run_id in run_ids}
     winners = {search: folders.winner(search) for search in searches}
     facts = {key: folders.data(key) for key in data}
-    told = {key: read_json(file) for key, file in facts.items() if exists(file)}
+    told = {key: read_facts(file) for key, file in facts.items() if exists(file)}
     return Published(
         {run_id: run for run_id, run in runs.items() if run is not None},
         {search: _winner(file) for search, file in winners.items() if exists(file)},

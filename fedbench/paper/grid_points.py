@@ -127,7 +127,8 @@ def cells_of(file: Path, paper: Paper, by: Cut, points: Iterable[Point]) -> Iter
         with at(f"{file}: grids.{key} at {coords}"):
             printed = RunSpec(**settings)  # whether a number is whole follows from its setting
             numbers = {k: x for k, x in printed if k in settings and isinstance(x, int | float)}
-            small = RunSpec(**cut(printed_choices(settings) | numbers, by))
+            with at("as the scale has it"):
+                small = RunSpec(**cut(printed_choices(settings) | numbers, by))
         difference = substitutions(printed, small)
         few = [case.seeds for case in by.seed_cases if case.means(key, coords)]
         # the values of a seed are checked, as all others of `small` are

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.paper.yaml_notation import VARYING, Target, reading
+from fedbench.paper.yaml_notation import VARYING, Reading, Target, reading
 from fedbench.spec import RunSpec, Tune
 from fedbench.spec.fields import WORDS
 
@@ -90,6 +90,11 @@ def columns(run: RunSpec) -> set[str]:
     tables = HELD | {probe.name: _declared(probe, "TABLE") for probe in probes}
     held = {f"{table}/{name}" for table, names in tables.items() for name in names}
     return {*ENGINE, *scores, *watched, *held}
+
+
+def measures(run: RunSpec, asked: Reading) -> bool:
+    """Whether the run's history will have all columns from which something is read."""
+    return {*asked.columns} <= columns(run)
 
 
 def require_declared() -> None:

@@ -127,6 +127,8 @@ def check_where(
     """
     for axis, labels in where.items():
         levels = axes.get(axis, ())
+        if not as_tuple(labels):
+            raise FedbenchError(f"{place}.{axis}: [] is not allowed: name at least one level")
         if of_claim and axis == "metric":
             for metric in as_tuple(labels):
                 reading(str(metric))
@@ -162,6 +164,7 @@ def _check_item(place: str, item: Table | Figure, paper: "Paper") -> None:
 
 
 def _check_table(place: str, table: Table, grid: Grid, paper: "Paper") -> None:
+    _check_apart(f"{place}.metrics", table.metrics)
     check_where(f"{place}.minus", table.minus, grid.axes)
     for level in table.controls:
         require_among(f"{place}.controls", "method", level, grid.axes.get("method", ()))
@@ -211,7 +214,8 @@ def _check_claim(place: str, claim: Claim, paper: "Paper") -> None:
         raise FedbenchError(f"{place}.table: {claim.table} shows differences; name its grid")
     grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
     columns = {x for m in claim.metrics if "/" in m for x in columns_of(m.partition("/")[0])}
-    for field, where in (claim.named() | {"metrics": {"metric": claim.metrics}}).items():
+    own = {"metrics": {"metric": claim.metrics}} if claim.metrics else {}
+    for field, where in (claim.named() | own).items():
         check_where(f"{place}.{field}", where, grid.axes, {"metric", *columns})
     _check_shown(place, claim, paper.tables.get(claim.table))
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, failing
-from fedbench.base.files import exists, read_json
+from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results, RunFolder, Status, state
+from fedbench.store import Results, RunFolder, Status, read_facts, state
 
 Record = dict[str, Any]  # the content of a run.json
 
@@ -123,9 +122,7 @@ def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) ->
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     """Refuse a run trained on other data than those loaded last."""
     file = Results(results).data(data_key(run.dataset))
-    remedy = "delete it, and the same command of Snakemake loads the data again"
-    with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
-        loaded = read_json(file).get("checksum") if exists(file) else None
+    loaded = read_facts(file).get("checksum")
     trained = record["data"]["checksum"]
     if loaded and loaded != trained:
         raise FedbenchError(

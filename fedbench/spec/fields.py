@@ -138,6 +138,13 @@ class Tune(Strict):
     """What numbers of the setting are multiplied by; a trial that `around` asks for has it."""
 
     @model_validator(mode="after")
+    def _each_once(self) -> "Tune":
+        for key, values in {**self.grid, "seeds": self.seeds}.items():
+            if twice := [each for each in values if values.count(each) > 1]:
+                raise ValueError(f"{key} has {twice[0]} twice; once is enough")
+        return self
+
+    @model_validator(mode="after")
     def _searches(self) -> "Tune":
         if self.by not in WORDS and ("@" not in self.by or "/" in self.by):
             raise ValueError(

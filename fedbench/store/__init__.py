@@ -4,6 +4,8 @@ from fedbench.store.parquet_frames import read_frame as read_frame
 from fedbench.store.parquet_frames import write_frame as write_frame
 from fedbench.store.results_folder import Results as Results
 from fedbench.store.results_folder import origins as origins
+from fedbench.store.results_folder import read_facts as read_facts
+from fedbench.store.results_folder import write_facts as write_facts
 from fedbench.store.run import CHECKPOINT as CHECKPOINT
 from fedbench.store.run import RunFolder as RunFolder
 from fedbench.store.run import locked as locked

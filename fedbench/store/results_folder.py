@@ -6,10 +6,13 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
-from fedbench.base.files import matching, read_json
+from fedbench.base.checksums import digest
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import exists, matching, read_json, write_json
 from fedbench.store.run import RunFolder
 
 _Record = dict[str, Any]
+_OWN_CHECKSUM = "facts"  # the field of a data set's facts that holds theirs
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,22 @@ class Results:
         return self.root / scale / f"{paper}.parquet"
 
 
+def write_facts(file: Path, facts: Mapping[str, Any]) -> None:
+    """Write the facts of a data set with a checksum of them, beside that of its arrays."""
+    write_json(file, {**facts, _OWN_CHECKSUM: digest(facts)})
+
+
+def read_facts(file: Path) -> dict[str, Any]:
+    """The facts of a data set; empty without the file; refuses one that was changed by hand."""
+    remedy = "delete it, and the same command of Snakemake loads the data again"
+    with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
+        facts = read_json(file) if exists(file) else {}
+        written = facts.pop(_OWN_CHECKSUM, None)  # earlier versions wrote none
+        if written not in (None, digest(facts)):
+            raise FedbenchError("it was changed, by its checksum")
+    return facts
+
+
 def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
     """Where data came from, with the bare name of their file or folder in place of its path."""
     bare = {"file": PurePath(origin["file"]).name} if origin.get("file") else {}
@@ -81,7 +100,7 @@ def origins(results: Results, records: Iterable[_Record]) -> Callable[[_Record],
     The facts of a data set and any of the records with equal arrays may say it; the first that
     tells something is believed. Raises `FedbenchError` for facts that are not JSON.
     """
-    facts = [read_json(file) for file in results.facts()]
+    facts = [read_facts(file) for file in results.facts()]
     told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]
     known: dict[str, _Record] = {}
     for data in [*told, *(record.get("data", {}) for record in records)]:

@@ -76,6 +76,10 @@ OVER += "claims: {a: {text: A., kind: greater, table: table1, "
         (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
         (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),
         (PAPER.replace("seeds: [0, 1]", "seeds: [0, 0]"), "grids.main.seeds: 0 is given twice"),
+        (table("metrics: [loss, loss]"), "tables.table1.metrics: 'loss' is given twice"),
+        (table("where: {method: []}"), "tables.table1.where.method: [] is not allowed: name at"),
+        (PAPER.replace("settings: {model:", "settings: {tune: {grid: {lr: [1, 1]}}, model:"),
+         "lr has 1 twice; once is enough"),
         (PAPER.replace("alpha: [1]", f"alpha: [{'a, ' * 60_000}]"), "more than 50,000 values"),
         (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
                  "metrics: [steps/cosin]}}", "claims.a: no metric 'steps/cosin'"),
@@ -279,10 +283,21 @@ def test_a_value_out_of_range_is_told_with_its_place(cli, tmp_path):
     assert "partition 'dr': alpha = -1" in words
 
 
-def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path):
-    twice = "{grid: main, kind: greater, text: A., winner: FedAvg, loser: FedAvg}"
-    plan = make_plan(project(tmp_path, PAPER + f"claims: {{a: {twice}}}"), "paper")
-    with refuses("tiny.yaml: claims.a: no cell of the grid has both sides of the comparison"):
+NONE = "no cell of the grid has both sides of the comparison"
+TIMES = "metrics = round@to:0.5 is not allowed with the kind 'earlier'"
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("kind: greater, loser: FedAvg", NONE),
+        ("kind: earlier, loser: FedProx, metrics: ['round@to:0.5']", TIMES),
+    ],
+)
+def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path, claim, words):
+    claim = f"{{grid: main, text: A., winner: FedAvg, {claim}}}"
+    plan = make_plan(project(tmp_path, PAPER + f"claims: {{a: {claim}}}"), "paper")
+    with refuses(f"tiny.yaml: claims.a: {words}"):
         check_report(plan, tmp_path / "papers")
 
 

@@ -128,6 +128,12 @@ def test_a_scale_may_name_what_only_other_papers_have(tiny):
     assert len(make_plan(tiny, "small").runs) == 4
 
 
+def test_a_value_of_a_scale_is_not_blamed_on_the_paper(refuses, tiny):
+    (tiny / "scales/bad.yaml").write_text("about: A.\nsettings: {lr: -1}\n")
+    with refuses("tiny.yaml: grids.main at .*: as the scale has it: lr = -1 is not allowed"):
+        make_plan(tiny, "bad")
+
+
 def test_a_seed_is_no_setting_of_a_scale(refuses, tiny):
     (tiny / "scales/small.yaml").write_text("about: small\nsettings: {seed: 5}\n")
     with refuses("settings: seed = 5 is not allowed: seeds are listed under `seeds` of a grid"):

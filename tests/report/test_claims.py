@@ -563,6 +563,17 @@ def test_rounds_to_an_accuracy(
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
 
 
+def test_whole_curves_are_compared_once_whatever_moments_a_table_shows() -> None:
+    asked = DUEL | {"kind": "earlier", "metrics": ["accuracy@mean", "accuracy@2", "round@to:0.3"]}
+    found = single(asked, gains(5, 6, 7))
+    assert [row.metric for row in found.rows] == ["accuracy@final"]
+
+
+def test_a_tie_of_means_is_no_difference_of_a_sign() -> None:
+    found = of_mean(np.array([0.1, 0.2, -0.3]))  # whose sum is 5.6e-17
+    assert found.effect == 0
+
+
 def test_never_is_later_than_any_round_of_either() -> None:
     # A, planned for 3 rounds, never reaches 50; B does in round 10 of 10: B is one round ahead
     numbers = alike(A=pd.Series([10, 20, 30], [1, 2, 3]), B=pd.Series([0.0, 50], [5, 10]))

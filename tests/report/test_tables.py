@@ -115,6 +115,33 @@ def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
     assert (lost.status, lost.end) == (Status.DIVERGED, 1)
 
 
+def test_a_diverged_run_has_no_number_of_what_it_never_measures(tmp_path: Path) -> None:
+    file = tmp_path / "workflow/papers/toy.yaml"
+    case(tmp_path)
+    text = read_text(file).replace("A: {parts: []}", "A: {parts: [], validation: 0.2}")
+    write_text(file, text.replace("title: Table 1,", "title: Table 1, metrics: [val_accuracy],", 1))
+    plan = make_plan(tmp_path / "workflow", "full")
+    frames = [frame_of(plan, CURVES).assign(val_accuracy=0.5)]
+    frames += [frame_of(plan, {0: [0.1]}, method="<b>").assign(val_accuracy=float("nan"))]
+    found = cells(plan, pd.concat(frames))
+    assert found["MNIST", "<b>"].runs[0].status == Status.NO_NUMBER
+    assert found["MNIST", "<b>"].measured is None
+    assert not found["MNIST", "A"].best  # nobody else measures it
+
+
+def test_differences_of_scores_say_that_they_are_points(plan: Plan) -> None:
+    layout = arrange(
+        plan.papers["toy"].tables["t"], [*cells(plan, frame_of(plan, CURVES)).values()]
+    )
+    titles = [block.title for block in layout.blocks]
+    assert titles == [
+        "Printed in the paper",
+        "Measured here",
+        "Difference in points",
+        "Controls, measured here",
+    ]
+
+
 def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
     frame = frame_of(plan, CURVES | {1: [float("nan")]})
     cell = cells(plan, frame)["MNIST", "A"]

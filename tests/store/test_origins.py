@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.store import Results, origins
+from fedbench.store import Results, origins, read_facts, write_facts
 
 NOTE = "98 of the 60,000 images are JPEG copies"
 
@@ -32,6 +32,15 @@ def test_what_one_record_says_of_a_file_is_said_of_all_its_runs(tmp_path: Path) 
     assert told_of(older)["data"]["deviation"] == NOTE
     assert "deviation" not in told_of(other)["data"]
     assert told_of(nameless)["data"] == {"name": "cifar10", "source": "made"}
+
+
+def test_facts_that_were_changed_are_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "digits.json"
+    write_facts(file, {"largest": 37, "checksum": "ab"})
+    assert read_facts(file) == {"largest": 37, "checksum": "ab"}
+    file.write_text(file.read_text().replace("37", "300"))
+    with pytest.raises(FedbenchError, match=r"digits.json: .*changed, by its checksum.*; delete"):
+        read_facts(file)
 
 
 def test_the_facts_of_a_data_set_say_it_of_runs_none_of_which_does(tmp_path: Path) -> None:

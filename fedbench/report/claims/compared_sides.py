@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.grouping import grouped
-from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
+from fedbench.paper.claims import OTHERS, Earlier, Side, SingleClaim, Trend, where_of
 from fedbench.paper.grid_points import matches, points
 from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
@@ -67,7 +67,11 @@ def scope_of(at: str, claim: SingleClaim, paper: Paper) -> Scope:
             columns[axis] = tuple(dict.fromkeys((*columns.get(axis, ()), *as_tuple(place[axis]))))
     named = [x for place in places for x in as_tuple(place.get("metric", ()))]
     asked = named or as_tuple(claim.where.get("metric", ())) or claim.metrics or table.metrics
-    metrics = dict.fromkeys(spelled(str(metric), table.at) for metric in asked)
+    usual: At = table.at
+    if isinstance(claim, Earlier):  # whole curves, of which a moment says nothing
+        usual = "final"
+        asked = _curves(at, tuple(map(str, asked)))
+    metrics = dict.fromkeys(spelled(str(metric), usual) for metric in asked)
     extra = dict(sorted(columns.items())) | {"metric": tuple(metrics)}
     everything = tuple(
         point | dict(zip(extra, levels, strict=True))
@@ -75,7 +79,18 @@ def scope_of(at: str, claim: SingleClaim, paper: Paper) -> Scope:
         for point in unique.values()
     )
     controls = frozenset(x for item in paper.tables.values() for x in item.controls)
-    return Scope(at, table.grid, everything, grid.axes, controls, table.at)
+    return Scope(at, table.grid, everything, grid.axes, controls, usual)
+
+
+def _curves(place: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """What is asked, without moments, but for costs and counts, which come nearer to no target."""
+    read = [reading(each) for each in asked]
+    curves = (x.metric for x in read if not x.target and Metric(x.metric).is_ranked)
+    found = dict.fromkeys(each for each in curves if not Metric(each).is_cost)
+    if not found:
+        told = f"{place}: metrics = {', '.join(asked)} is not allowed with the kind 'earlier'"
+        raise FedbenchError(f"{told}; it must have a score or a loss")
+    return tuple(found)
 
 
 def spelled(metric: str, usual: At) -> str:

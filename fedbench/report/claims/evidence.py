@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.grid_points import matches, points
-from fedbench.paper.metrics import HELD, Metric
+from fedbench.paper.metrics import HELD, Metric, measures
 from fedbench.paper.paper import Paper
 from fedbench.paper.printed_numbers import Printed, Stat, place_of
 from fedbench.paper.yaml_notation import reading
@@ -86,7 +86,9 @@ class MeasuredNumbers:
             column = {cell.run_id: self._of_table(cell.run_id, name, point) for cell in cells}
         elif not self.too_late(point):
             column = self.collected.values(metric)
-        found = {self._repeat(cell): column.get(cell.run_id) for cell in cells}
+        asked, lost = reading(metric), self.collected.diverged
+        having = [x for x in cells if not lost(x.run_id) or measures(x.run, asked)]
+        found = {self._repeat(cell): column.get(cell.run_id) for cell in having}
         factor = 100.0 if Metric(metric).is_score else 1.0
         return {repeat: value * factor for repeat, value in found.items() if value is not None}
 

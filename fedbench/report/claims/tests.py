@@ -204,7 +204,10 @@ def of_mean(x: Values) -> Estimate:
     if n >= FEWEST and np.isfinite(x).all():
         constant = np.ptp(x) <= _ROUNDING * np.abs(x).max()
         error = 0.0 if constant else float(np.std(x, ddof=1)) / math.sqrt(n)
-    return Estimate(float(np.mean(x)) if n else math.nan, n, error, n - 1)
+    mean = float(np.mean(x)) if n else math.nan
+    if abs(mean) <= _ROUNDING * np.abs(x).max(initial=0):  # as of 0.1 + 0.2 - 0.3
+        mean = 0.0
+    return Estimate(mean, n, error, n - 1)
 
 
 def of_spread(first: Values, second: Values) -> Gain:

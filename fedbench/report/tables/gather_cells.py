@@ -9,7 +9,7 @@ import pandas as pd
 from fedbench.base.grouping import grouped
 from fedbench.paper import history_metrics
 from fedbench.paper.grid_points import merged
-from fedbench.paper.metrics import Metric
+from fedbench.paper.metrics import Metric, measures
 from fedbench.paper.printed_numbers import Printed, place_of
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level, Reading, reading
@@ -78,6 +78,9 @@ def _runs_of(
         base = run_at[str(cell.coords | table.minus), cell.seed] if table.minus else None
         if base and value is not None:  # infinite is a target that was not reached
             value = None if isinf(values.get(base, inf)) else value - values[base]
+        lost = value is not None and Status(states[name].status) is Status.DIVERGED
+        if lost and not measures(cell.run, asked):  # it is not lost, since it was never asked for
+            value = None
         if cell.run.rounds < asked.needs:
             value, status = None, Status.TOO_SHORT
         elif not {name, base or name} <= states.keys():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fedbench.base.grouping import grouped
 from fedbench.paper.grid_points import Substitutions
+from fedbench.paper.metrics import Metric
 from fedbench.paper.printed_numbers import axes
 from fedbench.paper.tables_and_figures import Table
 from fedbench.paper.yaml_notation import Level
@@ -113,7 +114,9 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         labels["controls" if "method" in columns and cell.control else "measured"] |= label
         labels["printed"] |= {} if cell.printed is None else label
         labels["difference"] |= {} if cell.difference is None else label
-    blocks = tuple(Block(kind, _BLOCKS[kind], of) for kind, of in labels.items() if of)
+    scores = all(Metric(metric).is_score for metric in table.metrics)
+    titles = _BLOCKS | ({"difference": "Difference in points"} if scores else {})
+    blocks = tuple(Block(kind, titles[kind], of) for kind, of in labels.items() if of)
     mixed = [cell for group in groups if not group.substituted for cell in group.cells]
     alone = (cell.substituted for cell in mixed)
     marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, alone)), start=1)}

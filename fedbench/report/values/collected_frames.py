@@ -22,7 +22,7 @@ from fedbench.plan.data_checks import data_key
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, is_as_chosen, select
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results, RunFolder, RunState, Status, read_frame
+from fedbench.store import Results, RunFolder, RunState, Status, read_facts, read_frame
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
@@ -194,7 +194,7 @@ class Collected:
     def guess_of(self, dataset: Choice) -> Guess | None:
         """What guessing gives, by the facts beside the runs, else as the data set declares it."""
         file = Results(self.runs.parent).data(data_key(dataset))
-        facts = read_json(file) if exists(file) else {}
+        facts = read_facts(file)
         if facts.get("largest"):
             return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
         return declared(dataset)

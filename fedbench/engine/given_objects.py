@@ -201,7 +201,9 @@ def _module(module: nn.Module) -> dict[str, Any]:
     """The shapes of the parameters, and a checksum of structure, code and present values."""
     checksum = hashlib.sha256(repr(module).encode())
     for layer in module.modules():
-        own = {k: v for k, v in vars(layer).items() if k not in _OF_ANY_MODULE}
+        ours = f"{type(layer).__module__}.".startswith(_SHIPPED)  # what is private follows from it
+        hidden = {*_OF_ANY_MODULE, *(k for k in vars(layer) if ours and k.startswith("_"))}
+        own = {k: v for k, v in vars(layer).items() if k not in hidden}
         hooks = {k: [*vars(layer)[k].values()] for k in _HOOKS if vars(layer)[k]}
         told = {name: _settled(value) for name, value in (own | hooks).items()}
         checksum.update(digest([told, _code_of(type(layer))]).encode())
@@ -247,11 +249,8 @@ def _code(code: types.CodeType) -> bytes:
 
 
 def _array(value: Any) -> dict[str, Any]:
-    array = (
-        value.detach().cpu()
-        if isinstance(value, Tensor)
-        else torch.as_tensor(np.array(value, order="C"))
-    )
+    own = isinstance(value, Tensor)
+    array = value.detach().cpu() if own else torch.as_tensor(np.array(value, order="C"))
     content = array.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     kind = str(array.dtype).removeprefix("torch.")
     checksum = hashlib.sha256(content).hexdigest()

@@ -159,6 +159,14 @@ class Squared(Scaled):
         return super().forward(x) ** 2
 
 
+def altered(module, hook=None, **attributes):
+    """The module with these attributes, and a hook on its outputs."""
+    vars(module).update(attributes)
+    if hook:
+        module.register_forward_hook(hook)
+    return module
+
+
 def halving(factor, hooks=()):
     """A part whose base class has its formula, and an attribute that is no field."""
 
@@ -185,6 +193,8 @@ def halving(factor, hooks=()):
         (Scaled(torch.relu), Scaled(torch.relu, 5.0)),
         (Scaled(torch.relu), Scaled(torch.relu, words=frozenset("abx"))),
         (Scaled(torch.relu), Squared(torch.relu)),
+        (Scaled(torch.relu), altered(Scaled(torch.relu), _private=2.0)),
+        (Scaled(torch.relu), altered(Scaled(torch.relu), hook=lambda m, x, z: 2 * z)),
         (halving(1.0), halving(0.5)),
         (halving(1.0), halving(1.0, lambda d, r: d)),
         (halving(1.0, lambda d, r: d + 1), halving(1.0, lambda d, r: d)),

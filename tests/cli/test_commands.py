@@ -9,7 +9,7 @@ import pytest
 from fedbench.cli.app import sentences
 from fedbench.jobs.collect import collect
 from fedbench.plan.plan_file import write_plan
-from fedbench.store import Results, write_frame
+from fedbench.store import Results, read_facts, write_frame
 from tests.data import network
 from tests.jobs.made_runs import project
 from tests.project import make_project
@@ -121,7 +121,7 @@ def test_plan_prints_runs_passes_and_hours(cli):
 def test_data_prints_or_writes_facts(cli, tmp_path):
     facts = json.loads(cli("data", "digits").output)
     cli("data", "digits", "--out", tmp_path / "deep/digits.json")
-    assert json.loads((tmp_path / "deep/digits.json").read_text()) == facts
+    assert read_facts(tmp_path / "deep/digits.json") == facts
     assert (facts["train"], facts["test"], facts["classes"]) == (1442, 355, 10)
     assert facts["samples"] == "images of (channels, height, width) = (1, 8, 8)"
     assert not {"features", "warnings"} & set(facts)

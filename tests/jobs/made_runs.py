@@ -8,7 +8,7 @@ import torch
 
 from fedbench.plan.plan import make_plan
 from fedbench.plan.search import points, select
-from fedbench.store import Results, RunFolder
+from fedbench.store import Results, RunFolder, write_facts
 from tests.project import PAPER, make_project
 
 CHECKSUM = hashlib.sha256(b"digits").hexdigest()
@@ -54,8 +54,7 @@ def facts(results, checksum=CHECKSUM, **more):
     """Write the facts of the digits."""
     file = Results(results).data("digits")
     file.parent.mkdir(parents=True, exist_ok=True)
-    told = {"name": "digits", "origin": {}, "checksum": checksum} | more
-    file.write_text(json.dumps(told, indent=2) + "\n")
+    write_facts(file, {"name": "digits", "origin": {}, "checksum": checksum} | more)
 
 
 def project(folder, paper=PAPER):

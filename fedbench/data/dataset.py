@@ -178,7 +178,7 @@ class Dataset:
 
 def _native(name: str, value: Any) -> Any:
     """An array in the byte order of this machine, the only one that PyTorch takes."""
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise FedbenchError(f"{name} is a {type(value).__name__}; it must be a NumPy array")
     if value.size == 0:
         raise FedbenchError(f"{name} is empty: its shape is {value.shape}")

@@ -178,14 +178,6 @@ def _leaves(z: Tensor) -> list[Tensor]:
     return [node.variable for node in seen if type(node).__name__ == "AccumulateGrad"]
 
 
-def _outputs(net: Net, x: Tensor, mode: str) -> Tensor:
-    start = net.start()
-    with torch.no_grad(), seeded(0, x.device, users=True):
-        if mode == "evaluation":
-            return net.eval(start, x)[0]
-        return net.train(start.w, start.buffers, x)[0]
-
-
 def _same(one: Tensor, other: Tensor, off: float = 0.0) -> bool:
     """Whether two outputs are equal; on a GPU, where some sums have any order, up to rounding."""
     off = off or (0.0 if one.device.type == "cpu" else 1e-4)
@@ -200,7 +192,7 @@ def _refuse_lone_samples(problem: Problem, x: Tensor, place: str) -> None:
     if not (lone and net.has_batch_norm):
         return
     try:
-        _outputs(net, x, "training")
+        net.in_turn(net.start().w, x, ("training",))
     except ValueError:
         why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
         raise FedbenchError(
@@ -211,8 +203,10 @@ def _refuse_lone_samples(problem: Problem, x: Tensor, place: str) -> None:
 
 def _refuse_loss(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
     """Refuse a loss without a value for each prepared sample x (B, …), or without a gradient."""
+    w = net.start().w
+    (z,) = net.in_turn(w, x, ("evaluation",))
     with torch.enable_grad():
-        values = loss(_outputs(net, x, "evaluation").requires_grad_(), y)
+        values = loss(z.detach().to(w.dtype).requires_grad_(), y)
     told = f"values of shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values)
     if told != f"values of shape {tuple(y.shape)}":
         how = "F.cross_entropy does with reduction='none'"

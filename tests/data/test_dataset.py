@@ -107,6 +107,7 @@ def test_an_order_that_does_not_fit_or_changes_nothing_is_refused(refuses, sampl
 
 BAD = [
     ({"x_train": [[0]]}, "toy: x_train is a list; it must be a NumPy array"),
+    ({"x_train": np.ma.masked_array([[0]])}, "toy: x_train is a MaskedArray; it must be a NumPy"),
     ({"x_train": np.zeros((0, 3, 2), np.uint8)}, "x_train is empty: its shape is (0, 3, 2)"),
     ({"y_test": np.zeros(0, int)}, "y_test is empty: its shape is (0,)"),
     ({"x_train": np.zeros((4, 0), np.float32)}, "x_train is empty: its shape is (4, 0)"),

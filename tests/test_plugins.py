@@ -299,7 +299,7 @@ def _spelled_out(name):
 @pytest.mark.parametrize("column", ["momentum", "status", "train_loss", "accuracy"])
 def test_a_probe_writes_no_column_that_every_run_has(tmp_path, monkeypatch, refuses, column):
     probe = PROBE.replace("model_norm", column)
-    paper = PAPER.replace("model_norm", column)
+    paper = PAPER.replace("[accuracy, model_norm]", f"[{column}]")
     monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=probe, data=DATA, papers=paper))
     with refuses(rf"probe 'size': COLUMNS: '{column}' is not allowed: it is a setting of runs or"):
         make_plan(ROOT / "workflow", "paper", ("mine",))

@@ -45,6 +45,11 @@ LOSSES: tuple[Loss, Loss] = (half_squared_error, cross_entropy)  # without and w
 def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
     """What a hook returned; refuses another shape: one number would be added to every weight."""
     found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    if isinstance(value, Tensor) and given.requires_grad and not value.requires_grad:
+        raise FedbenchError(
+            f"{type(part).__name__}.{hook} returned a tensor without a gradient; leave out what "
+            "removes it, such as .detach(), .item() or argmax"
+        )
     if isinstance(value, Tensor) and value.shape == given.shape:
         if value.dtype == given.dtype or hook == "loss":
             return value

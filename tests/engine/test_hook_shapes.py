@@ -86,12 +86,28 @@ class Scores(Part):
         return {"half": w.float() / 2}
 
 
+class Forgets(Part):
+    """A term that was computed on numbers, so that nothing would be learned from the labels."""
+
+    def loss(self, value, b, t):
+        return torch.tensor(value.item())
+
+
+class Detaches(Part):
+    """Logits from which no gradient flows back."""
+
+    def logits(self, z, b, t):
+        return z.detach()
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [
         (Begins(), "Begins.begin returned shape (); it must return a tensor of shape (1,)"),
         (Shows(), "Shows.logits returned shape (1, 1); it must return a tensor of shape (2, 1)"),
         (Loses(), "Loses.loss returned shape (2, 1); it must return a tensor of shape ()"),
+        (Forgets(), "Forgets.loss returned a tensor without a gradient"),
+        (Detaches(), "Detaches.logits returned a tensor without a gradient"),
         (Grades(), "Grades.grad returned shape ()"),
         (Decays(), "Decays.decay returned shape (2,)"),
         (Moves(), "Moves.move returned NoneType"),

@@ -57,14 +57,18 @@ def read_npz(
             wanted = fewer if some else FIELDS
             for field in (*wanted, *(each for each in optional if each in held)):
                 if field not in held:
+                    either = f" or {', '.join(fewer)}" if fewer else ""
                     raise FedbenchError(
-                        f"{field} is missing; the file must hold {', '.join(wanted)}; it holds "
-                        f"{', '.join(held) or 'nothing'}"
+                        f"{field} is missing; the file must hold {', '.join(FIELDS)}{either}; it "
+                        f"holds {', '.join(held) or 'nothing'}"
                     )
                 with failing(f"{field} cannot be read", "it must be a plain numeric array"):
                     arrays[field] = archive[field]
                 if not isinstance(arrays[field], np.ndarray):
                     raise FedbenchError(f"{field} is not a NumPy array, which it must be")
+    if unread := [each for each in held if each not in arrays]:
+        known = ", ".join((*FIELDS, *fewer, *optional))
+        warnings.warn(f"{file}: {', '.join(unread)} are not read, only {known}", stacklevel=2)
     return arrays
 
 
@@ -206,7 +210,8 @@ def typed(parts: list[Samples], column: str) -> list[Samples]:
     if not all(_NUMBER.fullmatch(word) for word in words):
         return parts
     if label := next((word for word in words if not _WHOLE.fullmatch(word)), ""):
-        raise FedbenchError(f"column {column!r} has label {label!r}, not a whole number or a word")
+        said = f"column {column!r} has label {label!r}, not a whole number or a word"
+        raise FedbenchError(f"{said}; if labels are measured, set `regression: true`")
     if len({*map(int, words)}) < len(words):  # they are codes, such as 01 beside 1
         return parts
     return [part._replace(y=part.y.astype(np.int64)) for part in parts]

@@ -329,7 +329,7 @@ OWN = {
     "zero bytes": (b"", "not a readable npz archive"),
     "a single array": (npy(X), "the file holds a single array"),
     "an empty archive": (b"PK\x05\x06" + bytes(18), "x_train is missing; the file must hold"),
-    "x alone": (npz(x=X), "x_train is missing; the file must hold x_train,"),
+    "x alone": (npz(x=X), "y_train, x_test, y_test or x, y; it holds x"),
     "no x_test": (npz(x_train=X, y_train=Y, y_test=Y), "x_test is missing"),
     "pickled": (npz(x=X, y=np.array([0, 1, None, 1])), "y cannot be read (ValueError: Object arr"),
     "NaN": (npz(x=np.where(X == 4, np.nan, X), y=Y), "x_t"),
@@ -376,6 +376,12 @@ def test_a_damaged_npz_file_of_ones_own(content, words, tmp_path):
     sentence = refusal(File(path="my.npz", **drawn), tmp_path)
     assert sentence.startswith(f"file ({file}): ")
     assert words in sentence
+
+
+def test_arrays_of_other_names_are_warned_of(tmp_path):
+    (tmp_path / "my.npz").write_bytes(npz(x_val=X, group=Y, **FOUR))
+    with pytest.warns(UserWarning, match="my.npz: x_val, group are not read, only x_train,"):
+        File(path="my.npz").load(tmp_path)
 
 
 TABLES = {
